@@ -19,7 +19,7 @@ function filesBelow(folder) {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((path) => statSync(join(folder, path), { throwIfNoEntry: false })?.isFile())
-    .sort();
+    .toSorted();
 }
 
 /** One digest over all that the build reads: any change of it makes dist stale. */

@@ -32,7 +32,7 @@ async function runTests() {
     // A runner that ends badly with no failed test has failed all the same.
     return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
   } catch (error) {
-    process.stdout.write(`the test runner left no counts: ${error}\n`);
+    process.stdout.write(`the test runner left no counts: ${String(error)}\n`);
     return { passed: 0, failed: 1, skipped: [] };
   } finally {
     rmSync(folder, { recursive: true, force: true });
