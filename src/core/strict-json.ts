@@ -42,7 +42,7 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 function readValue(cursor: Cursor): JsonValue {
   skipSpace(cursor);
-  switch (cursor.text[cursor.at]) {
+  switch (cursor.text.charAt(cursor.at)) {
     case "{":
       return readObject(cursor);
     case "[":

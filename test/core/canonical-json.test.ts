@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { runInNewContext } from "node:vm";
+import { runInNewContext, runInThisContext } from "node:vm";
 import canonicalize from "canonicalize";
 import { assert, dictionary, integer, property, string } from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -39,7 +39,7 @@ const isText = (row: Case<Text | Refusal>): row is Case<Text> => !isRefusal(row)
 
 /** The value of a case. One in JavaScript is evaluated here, so that its objects are of this realm. */
 function valueOf({ json, js }: Case<unknown>["input"]): unknown {
-  return json === undefined ? new Function(`return ${js};`)() : parseStrictJson(json);
+  return json === undefined ? runInThisContext(js ?? "") : parseStrictJson(json);
 }
 
 describe("cases shared between languages", () => {
@@ -111,9 +111,7 @@ describe("canonicalJson refuses what JSON does not have", () => {
   });
 
   test("the message never quotes a value", () => {
-    expect(thrownBy(() => canonicalJson({ a: `secret-${"\ud800"}` })).message).not.toContain(
-      "secret",
-    );
+    expect(thrownBy(() => canonicalJson({ a: "secret-\ud800" })).message).not.toContain("secret");
   });
 });
 
