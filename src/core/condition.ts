@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { LocatorText } from "./locator.ts";
+import { Matcher } from "./matcher.ts";
+import { defineKinds } from "./registry.ts";
+import { Match } from "./scorable.ts";
+
+/** "existential": one witness settles it. "universal": one counterexample does. "exact": both sides need proof. */
+export type Polarity = "existential" | "universal" | "exact";
+
+/** Something that matches was put at a location by the run, and was not there before. */
+export const ContentWritten = z
+  .strictObject({
+    kind: z.literal("content_written"),
+    uri: LocatorText,
+    match: Match.default("exact"),
+    matcher: Matcher.optional(),
+  })
+  .readonly();
+export type ContentWritten = z.infer<typeof ContentWritten>;
+
+/** Something that was at a location before the run is gone. */
+export const ContentRemoved = z
+  .strictObject({
+    kind: z.literal("content_removed"),
+    uri: LocatorText,
+    match: Match.default("exact"),
+  })
+  .readonly();
+export type ContentRemoved = z.infer<typeof ContentRemoved>;
+
+/** The run changed what is allowed, and nothing else. `@noise` stands for a named list that is printed and counted. */
+export const ChangedOnly = z
+  .strictObject({
+    kind: z.literal("changed_only"),
+    allow: z.array(z.union([z.literal("@noise"), LocatorText])).readonly(),
+  })
+  .readonly();
+export type ChangedOnly = z.infer<typeof ChangedOnly>;
+
+/** A message of the conversation matches. */
+export const Said = z
+  .strictObject({
+    kind: z.literal("said"),
+    matcher: Matcher,
+    role: z.enum(["user", "assistant", "system", "tool"]).optional(),
+  })
+  .readonly();
+export type Said = z.infer<typeof Said>;
+
+/** What no code can settle: the objective was met, in the eyes of a judge. */
+export const ObjectiveMet = z
+  .strictObject({ kind: z.literal("objective_met"), objective: z.string().min(1).optional() })
+  .readonly();
+export type ObjectiveMet = z.infer<typeof ObjectiveMet>;
+
+type Parts = readonly [Condition, ...Condition[]];
+
+const parts: z.ZodType<Parts> = z.lazy(() => z.tuple([Condition], Condition).readonly());
+const part: z.ZodType<Condition> = z.lazy(() => Condition);
+
+/** Every part holds. */
+export const All = z.strictObject({ kind: z.literal("all"), of: parts }).readonly();
+/** At least one part holds. */
+export const Any = z.strictObject({ kind: z.literal("any"), of: parts }).readonly();
+/** The part does not hold. */
+export const Not = z.strictObject({ kind: z.literal("not"), of: part }).readonly();
+/** More than half of the parts hold. */
+export const Majority = z.strictObject({ kind: z.literal("majority"), of: parts }).readonly();
+
+export type Composite =
+  | { readonly kind: "all" | "any" | "majority"; readonly of: Parts }
+  | { readonly kind: "not"; readonly of: Condition };
+
+export type LeafCondition = ContentWritten | ContentRemoved | ChangedOnly | Said | ObjectiveMet;
+
+/** What is looked for. Neutral: whether it is wished for stands outside. */
+export type Condition = LeafCondition | Composite;
+
+export const Condition: z.ZodType<Condition> = z.discriminatedUnion("kind", [
+  ContentWritten,
+  ContentRemoved,
+  ChangedOnly,
+  Said,
+  ObjectiveMet,
+  All,
+  Any,
+  Not,
+  Majority,
+]);
+
+/** The kinds of conditions, each with its polarity. A composite takes that of its parts. */
+export const conditionKinds = defineKinds("condition", [
+  { kind: "content_written", schema: ContentWritten, polarity: "existential" as Polarity },
+  { kind: "content_removed", schema: ContentRemoved, polarity: "existential" as Polarity },
+  { kind: "changed_only", schema: ChangedOnly, polarity: "universal" as Polarity },
+  { kind: "said", schema: Said, polarity: "existential" as Polarity },
+  { kind: "objective_met", schema: ObjectiveMet, polarity: "existential" as Polarity },
+]);
+
+/** True for a condition made of others. */
+export function isComposite(condition: Condition): condition is Composite {
+  return "of" in condition;
+}
+
+/** The conditions at the leaves, in order. */
+export function leavesOf(condition: Condition): readonly LeafCondition[] {
+  if (!isComposite(condition)) return [condition];
+  return condition.kind === "not" ? leavesOf(condition.of) : condition.of.flatMap(leavesOf);
+}

@@ -1,0 +1,166 @@
+import { z } from "zod";
+import { Conversation } from "./conversation.ts";
+import { SurfaceEntry } from "./entry.ts";
+import { Gap } from "./gap.ts";
+import { Digest, ObservationId } from "./ids.ts";
+import { Identifier } from "./identifier.ts";
+import { UpheldError } from "./errors.ts";
+import { issuesOf } from "./issues.ts";
+import {
+  ConversationScorable,
+  globOfScorable,
+  MessageScorable,
+  SurfaceScorable,
+} from "./scorable.ts";
+import { Timestamp } from "./timestamp.ts";
+
+export const Acquisition = z.enum(["complete", "partial", "unavailable", "error"]);
+export type Acquisition = z.infer<typeof Acquisition>;
+
+/** How it is known what this run changed, strongest first. "baseline (stat)": by identity, size and times, without reading every file. */
+export const AttributionMethod = z.enum(["exact", "baseline", "baseline (stat)", "window", "none"]);
+export type AttributionMethod = z.infer<typeof AttributionMethod>;
+
+/** The method that was used, over which world before, and why no stronger one. */
+export const Attribution = z
+  .object({
+    method: AttributionMethod,
+    baseline: Digest.optional(),
+    reason: z.string().optional(),
+  })
+  .readonly();
+export type Attribution = z.infer<typeof Attribution>;
+
+/** What was looked at, and every place that was not. Complete if and only if there is no gap. */
+export const Coverage = z
+  .object({
+    gaps: z.array(Gap).readonly(),
+    /** Names met in listings. */
+    listed: z.int().min(0),
+    /** Bytes read from files. */
+    readBytes: z.int().min(0),
+    /** Locations that match: how many are entries here, and how many were found. */
+    shown: z.int().min(0),
+    total: z.int().min(0),
+    /** Matching locations that the run did not change; absent where that count is not known. */
+    unchanged: z.int().min(0).optional(),
+    /** How it was made sure that what was read lies inside the root. */
+    confinement: z.enum(["handle", "identity", "unverified", "not-applicable"]),
+  })
+  .readonly();
+export type Coverage = z.infer<typeof Coverage>;
+
+const surfacePayload = z.object({
+  kind: z.literal("surface"),
+  schemaVersion: z.literal(1),
+  scope: SurfaceScorable,
+  attribution: Attribution,
+  entries: z.array(SurfaceEntry).readonly(),
+  coverage: Coverage,
+  excludedOutsideScope: z.int().min(0),
+  scopeKeysNotApplied: z.array(z.enum(["window", "labels", "attemptId", "baseline"])).readonly(),
+});
+
+/** What a surface holds at the asked locations, and what the run did to each. */
+export const SurfacePayload = surfacePayload.readonly().superRefine((payload, context) => {
+  const uris = new Set<string>();
+  const glob = globOfScorable(payload.scope);
+  for (const [index, entry] of payload.entries.entries()) {
+    const path = ["entries", index, "uri"];
+    if (uris.has(entry.uri))
+      context.addIssue({ code: "custom", path, message: `location ${entry.uri} stands twice` });
+    uris.add(entry.uri);
+    const inScope =
+      glob.matches(entry.uri) || (entry.from !== undefined && glob.matches(entry.from));
+    if (!inScope)
+      context.addIssue({
+        code: "custom",
+        path,
+        message: `location ${entry.uri} is not one that ${payload.scope.uri} names`,
+      });
+  }
+});
+export type SurfacePayload = z.infer<typeof SurfacePayload>;
+
+/** A conversation as it was recorded. `gaps` names what the recording lacks. */
+export const ConversationPayload = z
+  .object({
+    kind: z.literal("conversation"),
+    schemaVersion: z.literal(1),
+    conversation: Conversation,
+    gaps: z.array(Gap).readonly(),
+  })
+  .readonly();
+export type ConversationPayload = z.infer<typeof ConversationPayload>;
+
+export const Payload = z.union([SurfacePayload, ConversationPayload]);
+export type Payload = z.infer<typeof Payload>;
+
+/**
+ * Immutable evidence: what a source saw, for which scorable, when, and how completely. Acquisition is "complete" exactly
+ * when nothing is missing; "unavailable" and "error" hold no entries.
+ */
+export const Observation = z
+  .object({
+    id: ObservationId,
+    source: Identifier,
+    acquisition: Acquisition,
+    observedAt: Timestamp,
+    scorable: z.union([SurfaceScorable, ConversationScorable, MessageScorable]),
+    payload: Payload,
+    metadata: z.record(z.string(), z.string()).readonly().default({}),
+  })
+  .readonly()
+  .superRefine((observation, context) => {
+    const gaps = gapsOf(observation.payload);
+    if ((observation.acquisition === "complete") !== (gaps.length === 0))
+      context.addIssue({
+        code: "custom",
+        path: ["acquisition"],
+        message: `acquisition is ${observation.acquisition} with ${gaps.length} gaps`,
+      });
+    if (
+      observation.acquisition !== "complete" &&
+      observation.acquisition !== "partial" &&
+      sizeOf(observation.payload) > 0
+    )
+      context.addIssue({
+        code: "custom",
+        path: ["payload"],
+        message: `acquisition is ${observation.acquisition}, yet there are entries`,
+      });
+    if (
+      observation.payload.kind === "surface" &&
+      JSON.stringify(observation.payload.scope) !== JSON.stringify(observation.scorable)
+    )
+      context.addIssue({
+        code: "custom",
+        path: ["payload", "scope"],
+        message: "the payload is of another scorable",
+      });
+  });
+export type Observation = z.infer<typeof Observation>;
+export type SurfaceObservation = Observation & { readonly payload: SurfacePayload };
+
+/** The gaps of any payload. */
+export function gapsOf(payload: Payload): readonly Gap[] {
+  return payload.kind === "surface" ? payload.coverage.gaps : payload.gaps;
+}
+
+/** "complete" or "partial", as the gaps say. */
+export function acquisitionOf(gaps: readonly Gap[]): Acquisition {
+  return gaps.length === 0 ? "complete" : "partial";
+}
+
+/** Reads a stored or returned observation. Unknown fields are left out. Throws "observation_changed" where an invariant is broken. */
+export function parseObservation(value: unknown): Observation {
+  const parsed = Observation.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new UpheldError("observation_changed", `not an observation: ${issuesOf(parsed.error)}`, {
+    cause: parsed.error,
+  });
+}
+
+function sizeOf(payload: Payload): number {
+  return payload.kind === "surface" ? payload.entries.length : payload.conversation.messages.length;
+}
