@@ -44,7 +44,10 @@ const gates = patterns.length > 0 ? none : await runGates();
 const tests = gatesOnly ? none : await runTests();
 
 let failed = gates.failed + tests.failed;
+// A chosen part of the tests skips the rest of them, which needs no reason.
+const complete = patterns.length === 0;
 for (const { name, reason } of [...gates.skipped, ...tests.skipped]) {
+  if (reason === undefined && !complete) continue;
   process.stdout.write(`skipped: ${name}: ${reason ?? "NO REASON GIVEN, which is a failure"}\n`);
   if (reason === undefined) failed += 1;
 }

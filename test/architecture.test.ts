@@ -27,11 +27,11 @@ const mayImport: Project["mayImport"] = {
 
 const projectFolder = fileURLToPath(new URL("../", import.meta.url));
 
-function filesBelow(folder: string, ending: string): SourceFile[] {
+function filesBelow(folder: string, endings: RegExp): SourceFile[] {
   const absolute = join(projectFolder, folder);
   if (!existsSync(absolute)) return [];
   return readdirSync(absolute, { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(ending))
+    .filter((path) => endings.test(path))
     .toSorted()
     .map((path) => ({
       path: path.split(sep).join("/"),
@@ -40,7 +40,7 @@ function filesBelow(folder: string, ending: string): SourceFile[] {
 }
 
 const project: Project = {
-  files: filesBelow("src", ".ts"),
+  files: filesBelow("src", /\.(?:ts|mjs)$/),
   entries: new Set(entrySources().map((path) => path.replace(/^src\//, ""))),
   mayImport,
 };
@@ -59,7 +59,7 @@ describe("src", () => {
 });
 
 describe("dist", () => {
-  const pure = filesBelow("dist", ".js").filter(({ path }) =>
+  const pure = filesBelow("dist", /\.m?js$/).filter(({ path }) =>
     ["core", "scorers", "evidence", "report"].includes(folderOf(path)),
   );
 

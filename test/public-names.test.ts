@@ -69,3 +69,13 @@ test("the snapshot names no entry that is gone", () => {
   const current = new Set(exportsEntries().map(({ name }) => name));
   expect(Object.keys(readSnapshot()).filter((name) => !current.has(name))).toEqual([]);
 });
+
+test.each(exportsEntries().map(({ name, source }) => [name, source] as const))(
+  "%s lies where tsconfig.json looks for it",
+  (name, source) => {
+    const path = name.replace(/^upheld\/?/, "");
+    const candidates =
+      path === "" ? ["index.ts"] : [`${path}/index.ts`, `${path}/source.ts`, `${path}.ts`];
+    expect(candidates.map((candidate) => `src/${candidate}`)).toContain(source);
+  },
+);

@@ -61,7 +61,7 @@ export default class ClosingLineReporter implements Reporter {
     const counts = count(modules, errors);
     const settled = reason === "interrupted" ? { ...counts, failed: counts.failed + 1 } : counts;
     const file = process.env["UPHELD_COUNTS"];
-    if (file === undefined) print(settled);
+    if (file === undefined || file === "") print(settled);
     else writeFileSync(file, JSON.stringify(settled));
   }
 }

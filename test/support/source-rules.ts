@@ -240,7 +240,7 @@ const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const emptyNames = /(?:^|-)(?:utils?|helpers?|manager|service)$|^(?:types|base|common|misc)$/;
 
 const isWellNamed: Rule = (file, { entries }) => {
-  const parts = file.path.replace(/\.ts$/, "").split("/");
+  const parts = file.path.replace(/\.(?:ts|mjs)$/, "").split("/");
   const name = parts.at(-1) ?? "";
   const odd = parts.filter((part) => !kebabCase.test(part));
   return [
