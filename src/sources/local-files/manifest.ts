@@ -1,0 +1,158 @@
+import type { BigIntStats } from "node:fs";
+import type { EntryType } from "../../core/entry.ts";
+import { BigColumn, bytesColumn, DigestColumn, floatsColumn, NameColumn, wordsColumn } from "./column.ts";
+import { printableName, type ByteName } from "./name.ts";
+
+/** The index of an entry in a manifest. The root is 0. */
+export type Node = number;
+
+export const ROOT: Node = 0;
+
+export const TYPES = ["other", "file", "directory", "link", "fifo", "socket", "block_device", "character_device"] as const satisfies readonly EntryType[];
+
+/** What is known of an entry beside its metadata, as bits. */
+export const FLAG = {
+  /** Its metadata was read. */
+  stat: 1,
+  /** Its digest was taken over every byte. */
+  digest: 2,
+  /** A directory that was listed to its end. */
+  listed: 4,
+  /** A directory that should have been listed and was not, or not to its end. */
+  unlisted: 8,
+  /** Its prior content was kept. */
+  prior: 16,
+  /** A link's target is kept in `links`. */
+  target: 32,
+} as const;
+
+/**
+ * A tree at one moment, as columns: a million entries cost about 120 MB. The children of a directory stand side by side,
+ * ordered by the bytes of their names, so that two manifests are compared by merging.
+ */
+export class Manifest {
+  #count = 0;
+  readonly names = new NameColumn();
+  readonly parents = wordsColumn();
+  readonly types = bytesColumn();
+  readonly flags = bytesColumn();
+  readonly modes = wordsColumn();
+  readonly uids = wordsColumn();
+  readonly gids = wordsColumn();
+  readonly linkCounts = wordsColumn();
+  readonly devices = new BigColumn();
+  readonly inodes = new BigColumn();
+  readonly sizes = floatsColumn();
+  readonly modified = new BigColumn();
+  readonly changed = new BigColumn();
+  readonly born = new BigColumn();
+  readonly childStarts = wordsColumn();
+  readonly childCounts = wordsColumn();
+  readonly digests = new DigestColumn();
+  /** Targets of links, as bytes. */
+  readonly targets = new Map<Node, ByteName>();
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Adds an entry beneath a directory; siblings are added one after another. */
+  add(parent: Node, name: ByteName, type: EntryType): Node {
+    const node = this.#count;
+    this.#count += 1;
+    this.names.add(node, name);
+    this.parents.set(node, parent);
+    this.types.set(node, TYPES.indexOf(type));
+    return node;
+  }
+
+  type(node: Node): EntryType {
+    return TYPES[this.types.get(node)] ?? "other";
+  }
+
+  has(node: Node, flag: number): boolean {
+    return (this.flags.get(node) & flag) !== 0;
+  }
+
+  mark(node: Node, flag: number): void {
+    this.flags.set(node, this.flags.get(node) | flag);
+  }
+
+  unmark(node: Node, flag: number): void {
+    this.flags.set(node, this.flags.get(node) & ~flag);
+  }
+
+  setStat(node: Node, stat: BigIntStats): void {
+    this.types.set(node, TYPES.indexOf(typeOf(stat)));
+    this.modes.set(node, Number(stat.mode & 0o7777n));
+    this.uids.set(node, Number(stat.uid));
+    this.gids.set(node, Number(stat.gid));
+    this.linkCounts.set(node, Number(stat.nlink));
+    this.devices.set(node, stat.dev);
+    this.inodes.set(node, BigInt.asIntN(64, stat.ino));
+    this.sizes.set(node, Number(stat.size));
+    this.modified.set(node, stat.mtimeNs);
+    this.changed.set(node, stat.ctimeNs);
+    this.born.set(node, stat.birthtimeNs);
+    this.mark(node, FLAG.stat);
+  }
+
+  /** The names from the root down to an entry. */
+  path(node: Node): ByteName[] {
+    const names: ByteName[] = [];
+    for (let at = node; at !== ROOT; at = this.parents.get(at)) names.push(this.names.get(at));
+    return names.reverse();
+  }
+
+  /** The path's components as text. */
+  segments(node: Node): string[] {
+    return this.path(node).map(printableName);
+  }
+
+  *children(node: Node): Generator<Node> {
+    const start = this.childStarts.get(node);
+    for (let at = start; at < start + this.childCounts.get(node); at += 1) yield at;
+  }
+
+  /** Finds a child by its bytes. */
+  child(node: Node, name: ByteName): Node | undefined {
+    let low = this.childStarts.get(node);
+    let high = low + this.childCounts.get(node);
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const found = this.names.get(middle);
+      if (found === name) return middle;
+      if (found < name) low = middle + 1;
+      else high = middle;
+    }
+    return undefined;
+  }
+
+  /** True where the metadata of an entry here and of one there is the same: identity, size, mode, owner and both times. */
+  sameStat(node: Node, other: Manifest, theirs: Node): boolean {
+    return (
+      this.inodes.get(node) === other.inodes.get(theirs) &&
+      this.sizes.get(node) === other.sizes.get(theirs) &&
+      this.changed.get(node) === other.changed.get(theirs) &&
+      this.modified.get(node) === other.modified.get(theirs) &&
+      this.devices.get(node) === other.devices.get(theirs) &&
+      this.sameOwnership(node, other, theirs)
+    );
+  }
+
+  /** True where mode, owner and group are the same. */
+  sameOwnership(node: Node, other: Manifest, theirs: Node): boolean {
+    return this.modes.get(node) === other.modes.get(theirs) && this.uids.get(node) === other.uids.get(theirs) && this.gids.get(node) === other.gids.get(theirs);
+  }
+}
+
+/** The kind of an entry by its metadata. */
+export function typeOf(stat: BigIntStats): EntryType {
+  if (stat.isFile()) return "file";
+  if (stat.isDirectory()) return "directory";
+  if (stat.isSymbolicLink()) return "link";
+  if (stat.isFIFO()) return "fifo";
+  if (stat.isSocket()) return "socket";
+  if (stat.isBlockDevice()) return "block_device";
+  return stat.isCharacterDevice() ? "character_device" : "other";
+}

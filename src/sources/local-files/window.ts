@@ -1,0 +1,76 @@
+import type { GapCode } from "../../core/gap.ts";
+import { Changes } from "./changes.ts";
+import { FLAG, ROOT, type Manifest, type Node } from "./manifest.ts";
+import { directoriesOf } from "./walk.ts";
+
+/** A span of the clock, in nanoseconds, closed at both ends. */
+export interface Span {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+/** What the times of the entries say about a window. */
+export interface WindowReading {
+  readonly changes: Changes;
+  /** Entries that provably lie outside: they and every directory above are older than the window. */
+  readonly outside: ReadonlySet<Node>;
+}
+
+/** A kernel stamps with its last tick. */
+const TICK_NS = 20_000_000n;
+
+/**
+ * Reads times, which prove little: born inside the window with times that agree is created; older in every time, with every
+ * directory above older too, is outside; all else is unknown. `notApplied` are reasons that keep even a birth from counting.
+ */
+export function readWindow(tree: Manifest, window: Span | undefined, skewNs: bigint, notApplied: readonly GapCode[]): WindowReading {
+  const changes = new Changes();
+  const outside = new Set<Node>();
+  const wide = window === undefined ? undefined : { from: window.from - skewNs - TICK_NS, to: window.to + skewNs + TICK_NS };
+  const recent = new Set<Node>();
+  for (const directory of directoriesOf(tree)) {
+    const above = directory !== ROOT && recent.has(tree.parents.get(directory));
+    if (above || wide === undefined || tree.changed.get(directory) >= wide.from) recent.add(directory);
+    for (const node of tree.children(directory)) {
+      if (!tree.has(node, FLAG.stat)) continue;
+      if (window === undefined || wide === undefined) changes.setUnknown(node, ["baseline_missing", ...notApplied]);
+      else if (!recent.has(directory) && newestOf(tree, node) < wide.from) outside.add(node);
+      else classify(changes, tree, node, { window, wide, notApplied });
+    }
+  }
+  return { changes, outside };
+}
+
+interface Windows {
+  readonly window: Span;
+  readonly wide: Span;
+  readonly notApplied: readonly GapCode[];
+}
+
+function classify(changes: Changes, tree: Manifest, node: Node, { window, wide, notApplied }: Windows): void {
+  const agree = timesAgree(tree, node, wide);
+  if (agree && bornWithin(tree, node, window) && notApplied.length === 0) {
+    changes.set(node, "created");
+    return;
+  }
+  changes.setUnknown(node, ["baseline_missing", ...(agree ? [] : (["clock_uncertain"] as const)), ...notApplied]);
+}
+
+function bornWithin(tree: Manifest, node: Node, window: Span): boolean {
+  const born = tree.born.get(node);
+  return born !== 0n && born >= window.from && born <= window.to;
+}
+
+/** No time lies ahead of the window, and what was born was not modified before that. */
+function timesAgree(tree: Manifest, node: Node, wide: Span): boolean {
+  const modified = tree.modified.get(node);
+  const changed = tree.changed.get(node);
+  const born = tree.born.get(node);
+  if (modified > wide.to || changed > wide.to || born > wide.to) return false;
+  return born === 0n || modified >= born - TICK_NS;
+}
+
+function newestOf(tree: Manifest, node: Node): bigint {
+  const times = [tree.modified.get(node), tree.changed.get(node), tree.born.get(node)];
+  return times.reduce((newest, time) => (time > newest ? time : newest));
+}
