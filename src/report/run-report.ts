@@ -1,0 +1,185 @@
+import { CHANGES, type Change } from "../core/change.ts";
+import type { EntryState, SurfaceEntry } from "../core/entry.ts";
+import type { SubGoal } from "../core/expectation.ts";
+import { foldGaps, gap, type Gap } from "../core/gap.ts";
+import type { Digest } from "../core/ids.ts";
+import { gapsOf, type Observation } from "../core/observation.ts";
+import type { Run } from "../core/run.ts";
+import type { Score } from "../core/score.ts";
+import type { Verdict } from "../core/verdict.ts";
+
+/** A run as it is reported; `agent` is absent where the agent was started by someone else. */
+export type ReportedRun = Omit<Run, "agent"> & { readonly agent?: Run["agent"] | undefined };
+
+/** A sub-goal and the score that code gave it, if any. */
+export interface ScoredSubGoal {
+  readonly subGoal: SubGoal;
+  readonly score?: Score | undefined;
+}
+
+/** Everything that a report tells of. */
+export interface ReportInput {
+  readonly run: ReportedRun;
+  /** The delta of each root. */
+  readonly deltas: readonly Observation[];
+  /** All other observations that the scores rest on. */
+  readonly observations: readonly Observation[];
+  readonly subGoals: readonly ScoredSubGoal[];
+  readonly bundle?: SealedBundle | undefined;
+}
+
+export interface SealedBundle {
+  readonly path?: string | undefined;
+  readonly digest: Digest;
+  readonly parts: number;
+  readonly sizeBytes: number;
+}
+
+/** A location before or after, without its content. */
+export type ReportedState = Omit<EntryState, "content" | "findings">;
+
+export interface ReportedChange {
+  readonly uri: string;
+  readonly nameBytes?: string;
+  readonly change: Change;
+  readonly from?: string;
+  readonly before?: ReportedState;
+  readonly after?: ReportedState;
+}
+
+/** How many entries there are of each change. `unchanged` is null where it is not known: nobody counted them. */
+export type DeltaCounts = Readonly<Record<Exclude<Change, "unchanged">, number>> & {
+  readonly unchanged: number | null;
+  /** Entries in `delta`, and how many locations are known to have changed. */
+  readonly shown: number;
+  readonly total: number;
+};
+
+export interface ReportedSubGoal {
+  readonly name: string;
+  readonly what?: string;
+  /** Whether code decides it, or a judge has to. */
+  readonly decidedBy: "code" | "judge";
+  readonly expect: "upheld" | "refuted";
+  readonly verdict: Verdict;
+  /** How it was known what the run changed; "judge" for what no code decides. */
+  readonly method: string;
+  /** Whether the verdict is the expected one; null when it is undetermined. */
+  readonly held: boolean | null;
+  readonly rationale: string;
+}
+
+/** What `--json` prints, and what the text is written from. */
+export interface RunReport {
+  readonly run: ReportedRun;
+  readonly delta: readonly ReportedChange[];
+  readonly deltaCounts: DeltaCounts;
+  readonly notSeen: readonly Gap[];
+  readonly subGoals: readonly ReportedSubGoal[];
+  readonly bundle: SealedBundle | null;
+}
+
+/** Writes the report of a run from its evidence. */
+export function runReport(input: ReportInput): RunReport {
+  const all = [...input.deltas, ...input.observations];
+  const delta = input.deltas.flatMap((each) => entriesOf(each)).map(reportedChange);
+  return {
+    run: input.run,
+    delta,
+    deltaCounts: deltaCounts(input.deltas),
+    notSeen: foldGaps(all.flatMap((each) => gapsOf(each.payload))),
+    subGoals: input.subGoals.map((each) => reportedSubGoal(each, all)),
+    bundle: input.bundle ?? null,
+  };
+}
+
+/** The changed locations of an observation. */
+export function entriesOf(observation: Observation): readonly SurfaceEntry[] {
+  if (observation.payload.kind !== "surface") return [];
+  return observation.payload.entries.filter((entry) => entry.change !== "unchanged");
+}
+
+/** The counts over the deltas of all roots. */
+export function deltaCounts(deltas: readonly Observation[]): DeltaCounts {
+  const counts = new Map<Change, number>(CHANGES.map((change) => [change, 0]));
+  let shown = 0;
+  let hidden = 0;
+  let unchanged: number | null = 0;
+  for (const { payload } of deltas) {
+    if (payload.kind !== "surface") continue;
+    for (const entry of payload.entries)
+      counts.set(entry.change, (counts.get(entry.change) ?? 0) + 1);
+    shown += payload.entries.length;
+    hidden += Math.max(0, payload.coverage.total - payload.coverage.shown);
+    const known = payload.coverage.unchanged;
+    unchanged = unchanged === null || known === undefined ? null : unchanged + known;
+  }
+  const of = (change: Change): number => counts.get(change) ?? 0;
+  return {
+    created: of("created"),
+    modified: of("modified"),
+    touched: of("touched"),
+    deleted: of("deleted"),
+    moved: of("moved"),
+    unknown: of("unknown"),
+    unchanged,
+    shown: shown - of("unchanged"),
+    total: shown - of("unchanged") + hidden,
+  };
+}
+
+function reportedChange(entry: SurfaceEntry): ReportedChange {
+  return {
+    uri: entry.uri,
+    ...(entry.nameBytes === undefined ? {} : { nameBytes: entry.nameBytes }),
+    change: entry.change,
+    ...(entry.from === undefined ? {} : { from: entry.from }),
+    ...(entry.before === undefined ? {} : { before: withoutContent(entry.before) }),
+    ...(entry.now === undefined ? {} : { after: withoutContent(entry.now) }),
+  };
+}
+
+function withoutContent(state: EntryState): ReportedState {
+  const { content: _content, findings: _findings, ...rest } = state;
+  return rest;
+}
+
+function reportedSubGoal(
+  { subGoal, score }: ScoredSubGoal,
+  observations: readonly Observation[],
+): ReportedSubGoal {
+  const named = {
+    name: subGoal.name,
+    ...(subGoal.what === undefined ? {} : { what: subGoal.what }),
+  };
+  if ("judged" in subGoal || score === undefined)
+    return {
+      ...named,
+      decidedBy: "judge",
+      expect: "upheld",
+      verdict: { value: "undetermined", gaps: [gap("not_judged", subGoal.name)] },
+      method: "judge",
+      held: null,
+      rationale: "No code can settle this; it is left to a judge.",
+    };
+  return {
+    ...named,
+    decidedBy: "code",
+    expect: subGoal.expect,
+    verdict: score.verdict,
+    method: methodOf(score, observations),
+    held: score.verdict.value === "undetermined" ? null : score.verdict.value === subGoal.expect,
+    rationale: score.rationale,
+  };
+}
+
+/** The methods of attribution behind a score, strongest first; "conversation" where it rests on what was said. */
+function methodOf(score: Score, observations: readonly Observation[]): string {
+  const ids = new Set<string>(score.observationIds);
+  const methods = observations
+    .filter((each) => ids.has(each.id))
+    .map(({ payload }) =>
+      payload.kind === "surface" ? payload.attribution.method : "conversation",
+    );
+  return methods.length === 0 ? "none" : [...new Set(methods)].toSorted().join(", ");
+}

@@ -1,0 +1,77 @@
+import type { Observation } from "../core/observation.ts";
+import type { AgentOutcome } from "../core/run.ts";
+import { byteSize, counted, cut, duration } from "./bounds.ts";
+import { deltaText } from "./delta-text.ts";
+import { paintOf } from "./paint.ts";
+import { printable, printableSentence } from "./printable.ts";
+import type { RunReport, SealedBundle } from "./run-report.ts";
+import { notSeenText, verdictText } from "./verdict-text.ts";
+
+const MAX_HINTS = 10;
+
+/** What a text adds to the report: the deltas with their content, and hints that bear on no verdict. */
+export interface TextInput {
+  readonly report: RunReport;
+  readonly deltas: readonly Observation[];
+  /** Claims of the agent's reply about paths, a sentence each. */
+  readonly hints?: readonly string[];
+  readonly colour?: boolean;
+}
+
+/** The report for a person. Whatever comes from the world is escaped; every list is bounded and says how much it left out. */
+export function reportText({ report, deltas, hints = [], colour = false }: TextInput): string {
+  const paint = paintOf(colour);
+  const lines = [
+    ...agentText(report),
+    ...deltas.flatMap((each) => deltaText(each, paint)),
+    ...unchangedText(report),
+    ...notSeenText(report.notSeen),
+    ...hintText(hints),
+    ...verdictText(report.subGoals, paint),
+    ...sealedText(report.bundle),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function agentText({ run }: RunReport): readonly string[] {
+  if (run.agent === undefined) return [];
+  return [`  agent      ${outcomeText(run.agent.outcome)} after ${duration(run.agent.durationMs)}`];
+}
+
+/** How an agent's run ended, in a few words. */
+export function outcomeText(outcome: AgentOutcome): string {
+  switch (outcome.kind) {
+    case "exited":
+      return `exited ${outcome.code}`;
+    case "signaled":
+      return `was ended by ${outcome.signal}`;
+    case "timed_out":
+      return `was ended at its time limit of ${duration(outcome.afterMs)}`;
+    case "not_started":
+      return `could not be started: ${printableSentence(cut(outcome.reason, 300))}`;
+    case "answered":
+      return "answered";
+    case "failed":
+      return `failed: ${printableSentence(cut(outcome.reason, 300))}`;
+  }
+}
+
+function unchangedText({ deltaCounts }: RunReport): readonly string[] {
+  const { unchanged } = deltaCounts;
+  return unchanged === null || unchanged === 0
+    ? []
+    : [`  unchanged  ${counted(unchanged, "location")}`];
+}
+
+function hintText(hints: readonly string[]): readonly string[] {
+  const shown = hints.slice(0, MAX_HINTS).map((hint) => `  ${printableSentence(cut(hint, 200))}`);
+  const hidden = hints.length - shown.length;
+  return hidden === 0 ? shown : [...shown, `  and ${counted(hidden, "more claim")} of the reply`];
+}
+
+function sealedText(bundle: SealedBundle | null): readonly string[] {
+  if (bundle === null) return [];
+  const where = bundle.path === undefined ? "" : `${printable(bundle.path)}  `;
+  const size = `${counted(bundle.parts, "part")}, ${byteSize(bundle.sizeBytes)}`;
+  return [`  sealed     ${where}${bundle.digest}  ${size}`];
+}
