@@ -31,6 +31,13 @@ export const Attribution = z
   .readonly();
 export type Attribution = z.infer<typeof Attribution>;
 
+/**
+ * Which entries an observation holds: "candidates" are the locations that can hold content, "delta" is every changed
+ * location of any type, directories too. A delta answers what candidates answer, never the other way round.
+ */
+export const Extent = z.enum(["candidates", "delta"]);
+export type Extent = z.infer<typeof Extent>;
+
 /** What was looked at, and every place that was not. Complete if and only if there is no gap. */
 export const Coverage = z
   .object({
@@ -54,6 +61,7 @@ const surfacePayload = z.object({
   kind: z.literal("surface"),
   schemaVersion: z.literal(1),
   scope: SurfaceScorable,
+  extent: Extent,
   attribution: Attribution,
   entries: z.array(SurfaceEntry).readonly(),
   coverage: Coverage,

@@ -1,4 +1,4 @@
-import type { AttributionMethod, Observation } from "./observation.ts";
+import type { AttributionMethod, Extent, Observation } from "./observation.ts";
 import type { Digest } from "./ids.ts";
 import type { Identifier } from "./identifier.ts";
 import type { Matcher } from "./matcher.ts";
@@ -9,12 +9,12 @@ import type { Timestamp } from "./timestamp.ts";
  * What to observe. `probes` are matchers to run over each full content while it is read; their findings become part of
  * the evidence. They never change what is observed, so that other questions can be asked of the same observation.
  * The extent "candidates" (the default) gives what can hold content; "delta" gives every changed location of any type,
- * directories too, under the larger limits of a whole root.
+ * directories too, under the larger limits of a whole root. The payload records it.
  */
 export interface ObservationRequest<S extends Scorable> {
   readonly scorable: S;
   readonly probes?: readonly Matcher[];
-  readonly extent?: "candidates" | "delta";
+  readonly extent?: Extent;
 }
 
 export interface ObserveOptions {
