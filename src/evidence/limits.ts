@@ -1,0 +1,18 @@
+/** How much of a bundle is read before it is refused. What is sealed here stays within the same limits. */
+export interface BundleLimits {
+  /** Files in the bundle. Default 10 000. */
+  readonly maxFiles: number;
+  /** Parts that one statement lists, and so its subjects less one. Default 5 000. */
+  readonly maxParts: number;
+  /** Bytes of one blob: it is held in memory while it is digested. Default 64 MiB. */
+  readonly maxBlobBytes: number;
+  /** Bytes of the statement, and of the index. Default 16 MiB. */
+  readonly maxStatementBytes: number;
+}
+
+export const BUNDLE_LIMITS: BundleLimits = {
+  maxFiles: 10_000,
+  maxParts: 5_000,
+  maxBlobBytes: 64 * 1024 * 1024,
+  maxStatementBytes: 16 * 1024 * 1024,
+};

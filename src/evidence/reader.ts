@@ -1,0 +1,35 @@
+import type { Fault } from "./faults.ts";
+
+/** A file that a bundle holds. */
+export interface ListedFile {
+  readonly name: string;
+  readonly sizeBytes: number;
+}
+
+/** The files of a bundle in canonical order, or what makes it none. */
+export type Listing = { readonly ok: true; readonly files: readonly ListedFile[] } | Fault;
+
+/**
+ * Reads a stored bundle, which may be hostile. Guarantees: `list` reads no blob, answers with a fault for whatever
+ * the container must not hold (links, devices, other names, bytes that a canonical writer would not write), and names
+ * each file once; `read` returns at most `sizeBytes` bytes of a listed file, fewer when they are no longer there.
+ */
+export interface BundleReader {
+  list(): Promise<Listing>;
+  read(file: ListedFile): Promise<Uint8Array>;
+}
+
+/** Bytes that can be read from any place, such as an open file. */
+export interface ByteSource {
+  readonly sizeBytes: number;
+  /** At most `length` bytes from `from` on, fewer only at the end. */
+  read(from: number, length: number): Promise<Uint8Array>;
+}
+
+/** Bytes in memory as a source. */
+export function byteSource(bytes: Uint8Array): ByteSource {
+  return {
+    sizeBytes: bytes.length,
+    read: (from, length) => Promise.resolve(bytes.subarray(from, from + length)),
+  };
+}

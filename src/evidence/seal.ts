@@ -1,0 +1,193 @@
+import { canonicalJson, canonicalJsonBytes } from "../core/canonical-json.ts";
+import { UpheldError } from "../core/errors.ts";
+import type { Gap, NonEmpty } from "../core/gap.ts";
+import type { Digest } from "../core/ids.ts";
+import type { ScoringScope } from "../core/scope.ts";
+import type { Bundle, BundleFile } from "./bundle.ts";
+import type { Hasher } from "./hasher.ts";
+import { blobName, blobOf, compareNames, layoutOf, manifestBytes } from "./layout.ts";
+import { BUNDLE_LIMITS } from "./limits.ts";
+import type { BundleLimits } from "./limits.ts";
+import {
+  EVIDENCE_PREDICATE_TYPE,
+  EvidencePredicate,
+  STATEMENT_TYPE,
+  subjectsOf,
+} from "./statement.ts";
+import type {
+  EvidenceAttribution,
+  EvidenceCoverage,
+  EvidencePart,
+  EvidenceRun,
+  EvidenceStatement,
+  PartCounts,
+  PartRedaction,
+} from "./statement.ts";
+
+/** What a part holds: bytes as they are, one JSON value, or one JSON value a line. */
+export type PartContent =
+  | { readonly bytes: Uint8Array }
+  | { readonly json: unknown }
+  | { readonly lines: readonly unknown[] };
+
+interface PartName {
+  readonly title: string;
+  readonly mediaType: string;
+}
+
+/** A part to be sealed, by its state; the states are those of `EvidencePart`. */
+export type PartInput = PartName &
+  (
+    | { readonly state: "present"; readonly content: PartContent; readonly counts?: PartCounts }
+    | {
+        readonly state: "redacted";
+        readonly content: PartContent;
+        readonly counts?: PartCounts;
+        readonly redactions: NonEmpty<PartRedaction>;
+      }
+    | {
+        readonly state: "withheld";
+        readonly digest: Digest;
+        readonly sizeBytes: number;
+        readonly counts?: PartCounts;
+      }
+    | { readonly state: "omitted"; readonly total: number; readonly reason: string }
+  );
+
+/** Everything that a seal covers. Redaction and bounds come before: what is given here is what is kept. */
+export interface SealInput {
+  readonly run: EvidenceRun;
+  readonly scope?: ScoringScope;
+  readonly limits?: Readonly<Record<string, number>>;
+  readonly attribution?: readonly EvidenceAttribution[];
+  readonly coverage?: readonly (Omit<EvidenceCoverage, "gaps"> & {
+    readonly gaps: readonly Gap[];
+  })[];
+  readonly parts: readonly PartInput[];
+}
+
+/**
+ * Seals parts into a bundle, unsigned. Equal input gives equal bytes. Throws "argument_invalid" when the input is not
+ * of the stated form, names a title twice or exceeds `BundleLimits`, and "json_invalid" when JSON content has no form.
+ */
+export async function sealBundle(
+  input: SealInput,
+  options: { readonly hasher: Hasher; readonly limits?: BundleLimits },
+): Promise<Bundle> {
+  const { hasher, limits = BUNDLE_LIMITS } = options;
+  if (input.parts.length > limits.maxParts) {
+    throw tooLarge("the bundle", input.parts.length, limits.maxParts, "parts");
+  }
+  const parts: EvidencePart[] = [];
+  const blobs = new Map<string, BundleFile>();
+  for (const given of input.parts) {
+    const { part, bytes } = await sealPart(given, hasher);
+    parts.push(part);
+    if (bytes === null || !("digest" in part)) continue;
+    if (bytes.length > limits.maxBlobBytes) {
+      throw tooLarge(part.title, bytes.length, limits.maxBlobBytes, "bytes");
+    }
+    blobs.set(blobName(part.digest), { name: blobName(part.digest), bytes });
+  }
+  return bundleOf(predicateOf(input, parts), blobs, { hasher, limits });
+}
+
+async function bundleOf(
+  predicate: EvidencePredicate,
+  blobs: ReadonlyMap<string, BundleFile>,
+  { hasher, limits }: { readonly hasher: Hasher; readonly limits: BundleLimits },
+): Promise<Bundle> {
+  const { digest: manifest } = await blobOf(manifestBytes(predicate.parts), hasher);
+  const statement: EvidenceStatement = {
+    _type: STATEMENT_TYPE,
+    subject: subjectsOf(manifest, predicate.parts),
+    predicateType: EVIDENCE_PREDICATE_TYPE,
+    predicate,
+  };
+  const blob = await blobOf(canonicalJsonBytes(statement), hasher);
+  if (blob.bytes.length > limits.maxStatementBytes) {
+    throw tooLarge("the statement", blob.bytes.length, limits.maxStatementBytes, "bytes");
+  }
+  const { derived } = await layoutOf(predicate.parts, blob, hasher);
+  const files = new Map([...blobs.values(), ...derived].map((file) => [file.name, file]));
+  const ordered = [...files.values()].toSorted((left, right) =>
+    compareNames(left.name, right.name),
+  );
+  return freeze({ digest: blob.digest, statement, files: ordered });
+}
+
+function predicateOf(input: SealInput, parts: readonly EvidencePart[]): EvidencePredicate {
+  const parsed = EvidencePredicate.safeParse({
+    run: input.run,
+    scope: input.scope ?? {},
+    limits: input.limits ?? {},
+    attribution: input.attribution ?? [],
+    coverage: input.coverage ?? [],
+    parts,
+  });
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const place = issue?.path.join("/") ?? "";
+    throw new UpheldError("argument_invalid", `cannot seal: /${place}: ${issue?.message}`);
+  }
+  return parsed.data;
+}
+
+interface SealedPart {
+  readonly part: EvidencePart;
+  /** What the bundle will hold of it, if anything. */
+  readonly bytes: Uint8Array | null;
+}
+
+async function sealPart(given: PartInput, hasher: Hasher): Promise<SealedPart> {
+  const { title, mediaType } = given;
+  switch (given.state) {
+    case "present": {
+      const { digest, bytes } = await blobOf(bytesOf(given.content), hasher);
+      const stored = { title, mediaType, digest, sizeBytes: bytes.length, ...countsOf(given) };
+      return { part: { state: "present", ...stored }, bytes };
+    }
+    case "redacted": {
+      const { digest, bytes } = await blobOf(bytesOf(given.content), hasher);
+      const stored = { title, mediaType, digest, sizeBytes: bytes.length, ...countsOf(given) };
+      return { part: { state: "redacted", ...stored, redactions: given.redactions }, bytes };
+    }
+    case "withheld": {
+      const { digest, sizeBytes } = given;
+      const part = { title, mediaType, digest, sizeBytes, ...countsOf(given) };
+      return { part: { state: "withheld", ...part }, bytes: null };
+    }
+    case "omitted": {
+      const counts = { shown: 0 as const, total: given.total };
+      return {
+        part: { state: "omitted", title, mediaType, counts, reason: given.reason },
+        bytes: null,
+      };
+    }
+  }
+}
+
+function countsOf({ counts }: { readonly counts?: PartCounts }): { readonly counts?: PartCounts } {
+  return counts === undefined ? {} : { counts };
+}
+
+function bytesOf(content: PartContent): Uint8Array {
+  // A copy: what the caller does with its bytes afterwards must not reach what was digested.
+  if ("bytes" in content) return content.bytes.slice();
+  if ("json" in content) return canonicalJsonBytes(content.json);
+  return new TextEncoder().encode(content.lines.map((line) => `${canonicalJson(line)}\n`).join(""));
+}
+
+function tooLarge(what: string, is: number, limit: number, unit: string): UpheldError {
+  return new UpheldError(
+    "argument_invalid",
+    `${what} has ${is} ${unit}, at most ${limit} can be sealed`,
+  );
+}
+
+/** Freezes a value and what it holds. Bytes cannot be frozen. */
+function freeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
+  for (const member of Object.values(value)) freeze(member);
+  return Object.freeze(value);
+}

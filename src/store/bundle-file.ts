@@ -1,0 +1,179 @@
+import { randomBytes } from "node:crypto";
+import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { UpheldError } from "../core/errors.ts";
+import type { Bundle } from "../evidence/bundle.ts";
+import { INDEX_FILE } from "../evidence/layout.ts";
+import { tarPieces } from "../evidence/tar.ts";
+import { isBundle } from "./open-bundle.ts";
+import { systemCode } from "./system-code.ts";
+
+/** Bytes handed to the system at once; the signal is looked at in between. */
+const CHUNK_BYTES = 1024 * 1024;
+
+const TEMPORARY_NAME = /^\.upheld-tmp-(?<pid>[0-9]+)-[0-9a-f]{16}$/;
+
+/** Temporary files that this process is writing, by name: a sweep leaves them alone. */
+const inUse = new Set<string>();
+
+export interface WriteBundleOptions {
+  /** One tar file, or a directory. */
+  readonly as: "tar" | "directory";
+  /** Replace whatever is there. Default false: only another bundle is replaced. */
+  readonly overwrite?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Writes a bundle under a name, whole or not at all: into a temporary neighbour, synced to the disk, then renamed.
+ * A kill leaves at most the neighbour, which `sweepTemporary` removes. A directory that is replaced is first moved to
+ * `NAME.replaced-<random>` and removed at the end. Throws "file_unwritable" on a full disk, a missing folder, and when
+ * the name is taken by what is no bundle; rejects with the signal's reason. The mode is 0600: evidence can be private.
+ */
+export async function writeBundle(
+  path: string,
+  bundle: Bundle,
+  options: WriteBundleOptions,
+): Promise<void> {
+  const { as, overwrite = false, signal } = options;
+  signal?.throwIfAborted();
+  if (!overwrite) await refuseForeign(path);
+  const name = `.upheld-tmp-${process.pid}-${randomBytes(8).toString("hex")}`;
+  const temporary = join(dirname(path), name);
+  inUse.add(name);
+  try {
+    await (as === "tar" ? writeTar : writeDirectory)(temporary, bundle, signal);
+    await putInPlace(temporary, path, as);
+  } catch (cause) {
+    await rm(temporary, { recursive: true, force: true }).catch(() => undefined);
+    if (signal?.aborted === true && cause === signal.reason) throw cause;
+    throw unwritable(path, systemCode(cause), cause);
+  } finally {
+    inUse.delete(name);
+  }
+}
+
+/** What `sweepTemporary` found: names of files that a killed writer left, and of those that one may still be writing. */
+export interface Sweep {
+  readonly removed: readonly string[];
+  readonly kept: readonly string[];
+}
+
+/** Removes what killed writers left in a folder, and names it. Keeps what a live process may be writing. */
+export async function sweepTemporary(folder: string): Promise<Sweep> {
+  const removed: string[] = [];
+  const kept: string[] = [];
+  for (const name of (await readdir(folder)).toSorted()) {
+    const pid = TEMPORARY_NAME.exec(name)?.groups?.["pid"];
+    if (pid === undefined) continue;
+    if (inUse.has(name) || isOtherProcess(Number(pid))) {
+      kept.push(name);
+      continue;
+    }
+    await rm(join(folder, name), { recursive: true, force: true });
+    removed.push(name);
+  }
+  return { removed, kept };
+}
+
+/** A leftover of our own number is of an earlier process: in a container, numbers repeat. */
+function isOtherProcess(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it lives, as another user.
+    return systemCode(error) === "EPERM";
+  }
+}
+
+type Writer = (temporary: string, bundle: Bundle, signal: AbortSignal | undefined) => Promise<void>;
+
+const writeTar: Writer = async (temporary, { files }, signal) => {
+  await writeFile(temporary, tarPieces(files), signal);
+};
+
+const writeDirectory: Writer = async (temporary, { files }, signal) => {
+  const blobs = join(temporary, "blobs", "sha256");
+  await mkdir(blobs, { recursive: true, mode: 0o700 });
+  // The files come in canonical order, so the index is the last.
+  for (const { name, bytes } of files) {
+    if (name === INDEX_FILE) await syncFolder(blobs);
+    await writeFile(join(temporary, name), [bytes], signal);
+  }
+  await syncFolder(temporary);
+};
+
+async function writeFile(
+  path: string,
+  pieces: Iterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await using file = await open(path, "wx", 0o600);
+  for (const piece of pieces) await writeAll(file, piece, signal);
+  await file.sync();
+}
+
+/** A full disk takes a part of what it is given and reports no error: only a loop sees it. */
+async function writeAll(
+  file: FileHandle,
+  bytes: Uint8Array,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  let at = 0;
+  while (at < bytes.length) {
+    signal?.throwIfAborted();
+    const { bytesWritten } = await file.write(bytes, at, Math.min(CHUNK_BYTES, bytes.length - at));
+    if (bytesWritten === 0) throw new Error("the system takes no more bytes");
+    at += bytesWritten;
+  }
+}
+
+async function putInPlace(temporary: string, path: string, as: "tar" | "directory"): Promise<void> {
+  const there = await lstat(path).catch(() => null);
+  // A file replaces a file in one step; a rename cannot replace a directory that holds anything.
+  const isInTheWay = there !== null && (as === "directory" || there.isDirectory());
+  if (isInTheWay) {
+    await replaceAside(temporary, path);
+  } else {
+    await rename(temporary, path);
+  }
+  await syncFolder(dirname(path));
+}
+
+async function replaceAside(temporary: string, path: string): Promise<void> {
+  const aside = `${path}.replaced-${randomBytes(4).toString("hex")}`;
+  await rename(path, aside);
+  try {
+    await rename(temporary, path);
+  } catch (error) {
+    await rename(aside, path);
+    throw error;
+  }
+  await rm(aside, { recursive: true, force: true });
+}
+
+/** Makes names durable. Not every system can sync a folder; the content is synced either way. */
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    await using handle = await open(folder, "r");
+    await handle.sync();
+  } catch {
+    // Windows and some network file systems refuse.
+  }
+}
+
+async function refuseForeign(path: string): Promise<void> {
+  const there = await lstat(path).catch(() => null);
+  if (there === null || (await isBundle(path))) return;
+  throw new UpheldError(
+    "file_unwritable",
+    `${path} is there and is no evidence bundle; it is not replaced unless asked`,
+  );
+}
+
+function unwritable(path: string, reason: string, cause: unknown): UpheldError {
+  return new UpheldError("file_unwritable", `cannot write ${basename(path)}: ${reason}`, { cause });
+}
