@@ -28,6 +28,8 @@ export interface Glob {
   accepts(progress: Progress): boolean;
   /** True where something beneath could still be one. */
   leadsOn(progress: Progress): boolean;
+  /** True where everything beneath, at any depth, is one. */
+  coversBeneath(progress: Progress): boolean;
   /** True for the uri of a location that is one of the pattern's. */
   matches(uri: string): boolean;
 }
@@ -58,6 +60,12 @@ function globOf(root: string, text: string, alternatives: readonly (readonly Seg
     leadsOn: (progress) =>
       alternatives.some((segments, index) =>
         (progress[index] ?? []).some((at) => at < segments.length),
+      ),
+    coversBeneath: (progress) =>
+      alternatives.some((segments, index) =>
+        (progress[index] ?? []).some(
+          (at) => at === segments.length - 1 && segments[at]?.kind === "any_depth",
+        ),
       ),
     matches: (uri) => {
       if (rootOf(uri) !== root) return false;

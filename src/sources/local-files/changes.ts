@@ -3,7 +3,14 @@ import type { GapCode } from "../../core/gap.ts";
 import { bytesColumn, wordsColumn } from "./column.ts";
 import type { Node } from "./manifest.ts";
 
-const CODES = ["unchanged", "created", "modified", "touched", "moved", "unknown"] as const satisfies readonly Change[];
+const CODES = [
+  "unchanged",
+  "created",
+  "modified",
+  "touched",
+  "moved",
+  "unknown",
+] as const satisfies readonly Change[];
 
 /** What the run did to each entry of the tree as it is now, and which entries of the tree before are gone. */
 export class Changes {

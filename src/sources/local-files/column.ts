@@ -5,6 +5,17 @@ const MASK = BLOCK - 1;
 
 type NumberArray = Uint8Array | Uint32Array | Float64Array;
 
+/** Copies stored bytes into blocks one after another. Returns how many were used; throws "RangeError" where there are too few. */
+function fillBlocks(blocks: Iterable<Uint8Array>, body: Buffer): number {
+  let at = 0;
+  for (const block of blocks) {
+    if (at + block.length > body.length) throw new RangeError("a stored column was cut");
+    block.set(body.subarray(at, at + block.length));
+    at += block.length;
+  }
+  return at;
+}
+
 /** A growing list of numbers of one width. Absent values read as 0. */
 export class NumberColumn {
   readonly #blocks: NumberArray[] = [];
@@ -33,11 +44,17 @@ export class NumberColumn {
       yield new Uint8Array(block.buffer, block.byteOffset, used * block.BYTES_PER_ELEMENT);
     }
   }
+
+  fill(count: number, body: Buffer): number {
+    return fillBlocks(this.bytes(count), body);
+  }
 }
 
 export const bytesColumn = (): NumberColumn => new NumberColumn((length) => new Uint8Array(length));
-export const wordsColumn = (): NumberColumn => new NumberColumn((length) => new Uint32Array(length));
-export const floatsColumn = (): NumberColumn => new NumberColumn((length) => new Float64Array(length));
+export const wordsColumn = (): NumberColumn =>
+  new NumberColumn((length) => new Uint32Array(length));
+export const floatsColumn = (): NumberColumn =>
+  new NumberColumn((length) => new Float64Array(length));
 
 /** A growing list of 64-bit values: identities and times in nanoseconds. */
 export class BigColumn {
@@ -59,6 +76,10 @@ export class BigColumn {
       const used = Math.min(BLOCK, count - (at << BLOCK_BITS));
       yield new Uint8Array(block.buffer, 0, used * 8);
     }
+  }
+
+  fill(count: number, body: Buffer): number {
+    return fillBlocks(this.bytes(count), body);
   }
 }
 
@@ -89,6 +110,10 @@ export class DigestColumn {
       const block = (this.#blocks[at] ??= Buffer.alloc(BLOCK * 32));
       yield block.subarray(0, Math.min(BLOCK, count - (at << BLOCK_BITS)) * 32);
     }
+  }
+
+  fill(count: number, body: Buffer): number {
+    return fillBlocks(this.bytes(count), body);
   }
 }
 
@@ -123,5 +148,13 @@ export class NameColumn {
 
   get usedBytes(): number {
     return this.#used;
+  }
+
+  fill(count: number, nameBytes: number, body: Buffer): number {
+    const ends = this.#ends.fill(count, body);
+    if (ends + nameBytes > body.length) throw new RangeError("the stored names were cut");
+    this.#bytes = Buffer.from(body.subarray(ends, ends + nameBytes));
+    this.#used = nameBytes;
+    return ends + nameBytes;
   }
 }

@@ -45,7 +45,9 @@ export interface ConfinedRoot {
 
 /** The system's code of an error, such as "EACCES". */
 export function errnoOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "EUNKNOWN";
+  return error instanceof Error && "code" in error && typeof error.code === "string"
+    ? error.code
+    : "EUNKNOWN";
 }
 
 /** True where an error says that there is nothing at a place. */

@@ -25,7 +25,11 @@ export class Descent {
     if (held !== undefined) return held;
     const below = this.#pathFromHeld(node);
     let directory = this.#heldAt(below.from) ?? this.#confined.root;
-    for (const next of below.steps) directory = this.#hold(next, this.#confined.openDirectory(directory, this.#tree.names.get(next)));
+    for (const next of below.steps)
+      directory = this.#hold(
+        next,
+        this.#confined.openDirectory(directory, this.#tree.names.get(next)),
+      );
     this.#last = node;
     return directory;
   }
@@ -54,7 +58,11 @@ export class Descent {
   /** Reaches an ancestor of the last directory from below, which on the way back from great depth is nearer than the root. */
   #climbTo(node: Node): boolean {
     const ladder: Node[] = [];
-    for (let at = this.#last; at !== ROOT && ladder.length <= 2 * MAX_HELD; at = this.#tree.parents.get(at)) {
+    for (
+      let at = this.#last;
+      at !== ROOT && ladder.length <= 2 * MAX_HELD;
+      at = this.#tree.parents.get(at)
+    ) {
       ladder.push(at);
       if (at === node) return this.#climb(ladder);
     }
@@ -75,7 +83,10 @@ export class Descent {
   #hold(node: Node, directory: Directory): Directory {
     const stat = this.#confined.statDirectory(directory);
     const known = this.#tree.inodes.get(node);
-    if (known !== 0n && (known !== BigInt.asIntN(64, stat.ino) || this.#tree.devices.get(node) !== stat.dev)) {
+    if (
+      known !== 0n &&
+      (known !== BigInt.asIntN(64, stat.ino) || this.#tree.devices.get(node) !== stat.dev)
+    ) {
       this.#confined.closeDirectory(directory);
       throw new Unconfined("another directory stands at this path");
     }

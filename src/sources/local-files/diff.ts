@@ -23,7 +23,12 @@ export interface DiffOptions {
  * Compares a tree with the one before the run: by digests where both were taken, by identity, size and times only where those
  * are proof. What cannot be told is "unknown", with the reason.
  */
-export function diff(confined: ConfinedRoot, before: Snapshot, after: Walk, options: DiffOptions): Changes {
+export function diff(
+  confined: ConfinedRoot,
+  before: Snapshot,
+  after: Walk,
+  options: DiffOptions,
+): Changes {
   const comparison = new Comparison(before, after.tree);
   comparison.compareTrees();
   comparison.compareFiles(confined, options);
@@ -54,7 +59,8 @@ class Comparison {
 
   compareTrees(): void {
     this.#pending.push({ was: ROOT, is: ROOT });
-    for (let pair = this.#pending.pop(); pair !== undefined; pair = this.#pending.pop()) this.#compareChildren(pair);
+    for (let pair = this.#pending.pop(); pair !== undefined; pair = this.#pending.pop())
+      this.#compareChildren(pair);
   }
 
   /** Both lists are in the order of their bytes: one pass over the two. */
@@ -111,15 +117,20 @@ class Comparison {
       return;
     }
     if (type === "directory") this.#pending.push(pair);
-    if (type === "link" && this.#was.targets.get(pair.was) !== this.#is.targets.get(pair.is)) this.changes.set(pair.is, "modified");
-    else if (!this.#was.sameOwnership(pair.was, this.#is, pair.is)) this.changes.set(pair.is, "touched");
-    else if (type !== "directory" && !this.#was.sameStat(pair.was, this.#is, pair.is)) this.changes.set(pair.is, "touched");
+    if (type === "link" && this.#was.targets.get(pair.was) !== this.#is.targets.get(pair.is))
+      this.changes.set(pair.is, "modified");
+    else if (!this.#was.sameOwnership(pair.was, this.#is, pair.is))
+      this.changes.set(pair.is, "touched");
+    else if (type !== "directory" && !this.#was.sameStat(pair.was, this.#is, pair.is))
+      this.changes.set(pair.is, "touched");
   }
 
   #replaced(pair: Pair): void {
     this.changes.set(pair.is, "modified");
-    for (const each of subtree(this.#was, pair.was)) if (each !== pair.was) this.changes.deleted.add(each);
-    for (const each of subtree(this.#is, pair.is)) if (each !== pair.is) this.changes.set(each, "created");
+    for (const each of subtree(this.#was, pair.was))
+      if (each !== pair.was) this.changes.deleted.add(each);
+    for (const each of subtree(this.#is, pair.is))
+      if (each !== pair.is) this.changes.set(each, "created");
   }
 
   /** Files whose metadata moved come first: the budget goes where the run acted. */
@@ -148,11 +159,16 @@ class Comparison {
   }
 
   #compareStill(pair: Pair, place: Place, options: DiffOptions): void {
-    const same = this.#was.has(pair.was, FLAG.digest) ? this.#sameContent(pair, place, options.meter, options.digesting) : undefined;
+    const same = this.#was.has(pair.was, FLAG.digest)
+      ? this.#sameContent(pair, place, options.meter, options.digesting)
+      : undefined;
     if (same === true) return;
     if (same === false) this.changes.set(pair.is, "modified");
     else if (this.#timesProve(pair.was)) this.changes.byTimesAlone += 1;
-    else this.changes.setUnknown(pair.is, [this.#was.has(pair.was, FLAG.digest) ? place.lastGap : "baseline_partial"]);
+    else
+      this.changes.setUnknown(pair.is, [
+        this.#was.has(pair.was, FLAG.digest) ? place.lastGap : "baseline_partial",
+      ]);
   }
 
   #timesProve(was: Node): boolean {
@@ -171,18 +187,27 @@ class Comparison {
       place.lastGap = reading?.missing?.code ?? "read_failed";
       return undefined;
     }
-    return this.#was.digests.get(pair.was)?.equals(this.#is.digests.get(pair.is) ?? Buffer.alloc(0)) ?? false;
+    return (
+      this.#was.digests.get(pair.was)?.equals(this.#is.digests.get(pair.is) ?? Buffer.alloc(0)) ??
+      false
+    );
   }
 
   /** A location that appeared and one that is gone are one move where they are the same inode, born at the same time, with the same content. */
   findMoves(confined: ConfinedRoot, options: DiffOptions): void {
     if (this.changes.deleted.size === 0) return;
     const gone = new Map<bigint, Node>();
-    for (const node of this.changes.deleted) if (this.#was.born.get(node) !== 0n) gone.set(this.#was.inodes.get(node), node);
+    for (const node of this.changes.deleted)
+      if (this.#was.born.get(node) !== 0n) gone.set(this.#was.inodes.get(node), node);
     using place = openPlace(confined, this.#is);
     for (const is of [...this.changes.changed]) {
       const was = this.changes.of(is) === "created" ? gone.get(this.#is.inodes.get(is)) : undefined;
-      if (was === undefined || !this.#isSameFile({ was, is }) || !this.#movedWhole({ was, is }, place, options)) continue;
+      if (
+        was === undefined ||
+        !this.#isSameFile({ was, is }) ||
+        !this.#movedWhole({ was, is }, place, options)
+      )
+        continue;
       this.changes.set(is, "moved");
       this.changes.setBefore(is, was);
       this.changes.deleted.delete(was);
@@ -199,9 +224,11 @@ class Comparison {
   }
 
   #movedWhole(pair: Pair, place: Place, options: DiffOptions): boolean {
-    if (this.#is.type(pair.is) !== "file") return this.#was.targets.get(pair.was) === this.#is.targets.get(pair.is);
+    if (this.#is.type(pair.is) !== "file")
+      return this.#was.targets.get(pair.was) === this.#is.targets.get(pair.is);
     if (this.#was.sizes.get(pair.was) !== this.#is.sizes.get(pair.is)) return false;
-    if (!this.#was.has(pair.was, FLAG.digest)) return this.#was.modified.get(pair.was) === this.#is.modified.get(pair.is);
+    if (!this.#was.has(pair.was, FLAG.digest))
+      return this.#was.modified.get(pair.was) === this.#is.modified.get(pair.is);
     return this.#sameContent(pair, place, options.meter, options.reading) ?? false;
   }
 }
@@ -216,7 +243,15 @@ interface Place {
 
 function openPlace(confined: ConfinedRoot, tree: Manifest): Place {
   const descent = new Descent(confined, tree);
-  return { descent, reader: new FileReader(confined), tree, lastGap: "read_failed", [Symbol.dispose]: () => { descent[Symbol.dispose](); } };
+  return {
+    descent,
+    reader: new FileReader(confined),
+    tree,
+    lastGap: "read_failed",
+    [Symbol.dispose]: () => {
+      descent[Symbol.dispose]();
+    },
+  };
 }
 
 /** An entry and all beneath it. */

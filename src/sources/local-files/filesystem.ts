@@ -33,7 +33,6 @@ export function fileSystemNow(directory: string): bigint | undefined {
   return stampOf(() => openSync(directory, O_TMPFILE | constants.O_RDWR, 0o600));
 }
 
-
 function stampOf(open: () => number): bigint | undefined {
   let fd: number;
   try {

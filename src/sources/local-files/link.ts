@@ -28,7 +28,10 @@ export function resolveLink(tree: Manifest, link: Node, realPath: ByteName): Lin
       continue;
     }
     const next = tree.type(at) === "directory" ? tree.child(at, name) : undefined;
-    if (next === undefined) return tree.has(at, FLAG.listed) || tree.type(at) !== "directory" ? { kind: "dangling", detail: "ENOENT" } : { kind: "unseen", node: at };
+    if (next === undefined)
+      return tree.has(at, FLAG.listed) || tree.type(at) !== "directory"
+        ? { kind: "dangling", detail: "ENOENT" }
+        : { kind: "unseen", node: at };
     if (tree.type(next) !== "link") {
       at = next;
       continue;
@@ -44,9 +47,14 @@ export function resolveLink(tree: Manifest, link: Node, realPath: ByteName): Lin
 }
 
 /** The steps of a target; undefined for an absolute one that does not lie in the root. */
-function startOf(target: ByteName, realPath: ByteName): { absolute: boolean; steps: ByteName[] } | undefined {
+function startOf(
+  target: ByteName,
+  realPath: ByteName,
+): { absolute: boolean; steps: ByteName[] } | undefined {
   if (!target.startsWith("/")) return { absolute: false, steps: target.split("/") };
   if (target === realPath) return { absolute: true, steps: [] };
   const prefix = realPath === "/" ? "/" : `${realPath}/`;
-  return target.startsWith(prefix) ? { absolute: true, steps: target.slice(prefix.length).split("/") } : undefined;
+  return target.startsWith(prefix)
+    ? { absolute: true, steps: target.slice(prefix.length).split("/") }
+    : undefined;
 }

@@ -1,6 +1,14 @@
 import type { BigIntStats } from "node:fs";
 import type { EntryType } from "../../core/entry.ts";
-import { BigColumn, bytesColumn, DigestColumn, floatsColumn, NameColumn, wordsColumn } from "./column.ts";
+import {
+  BigColumn,
+  bytesColumn,
+  DigestColumn,
+  floatsColumn,
+  NameColumn,
+  wordsColumn,
+  type NumberColumn,
+} from "./column.ts";
 import { printableName, type ByteName } from "./name.ts";
 
 /** The index of an entry in a manifest. The root is 0. */
@@ -8,7 +16,16 @@ export type Node = number;
 
 export const ROOT: Node = 0;
 
-export const TYPES = ["other", "file", "directory", "link", "fifo", "socket", "block_device", "character_device"] as const satisfies readonly EntryType[];
+export const TYPES = [
+  "other",
+  "file",
+  "directory",
+  "link",
+  "fifo",
+  "socket",
+  "block_device",
+  "character_device",
+] as const satisfies readonly EntryType[];
 
 /** What is known of an entry beside its metadata, as bits. */
 export const FLAG = {
@@ -64,6 +81,15 @@ export class Manifest {
     this.parents.set(node, parent);
     this.types.set(node, TYPES.indexOf(type));
     return node;
+  }
+
+  /** Takes over the columns that were stored; returns how many bytes they were. Throws "RangeError" where there are too few. */
+  fill(count: number, nameBytes: number, body: Buffer): number {
+    this.#count = count;
+    let at = this.names.fill(count, nameBytes, body);
+    const [, ...columns] = columnsOf(this);
+    for (const column of columns) at += column.fill(count, body.subarray(at));
+    return at;
   }
 
   type(node: Node): EntryType {
@@ -142,7 +168,11 @@ export class Manifest {
 
   /** True where mode, owner and group are the same. */
   sameOwnership(node: Node, other: Manifest, theirs: Node): boolean {
-    return this.modes.get(node) === other.modes.get(theirs) && this.uids.get(node) === other.uids.get(theirs) && this.gids.get(node) === other.gids.get(theirs);
+    return (
+      this.modes.get(node) === other.modes.get(theirs) &&
+      this.uids.get(node) === other.uids.get(theirs) &&
+      this.gids.get(node) === other.gids.get(theirs)
+    );
   }
 }
 
@@ -155,4 +185,29 @@ export function typeOf(stat: BigIntStats): EntryType {
   if (stat.isSocket()) return "socket";
   if (stat.isBlockDevice()) return "block_device";
   return stat.isCharacterDevice() ? "character_device" : "other";
+}
+
+type Column = BigColumn | DigestColumn | NumberColumn;
+
+/** The columns in the order in which they are digested and stored. */
+export function columnsOf(tree: Manifest): readonly [NameColumn, ...Column[]] {
+  return [
+    tree.names,
+    tree.parents,
+    tree.types,
+    tree.flags,
+    tree.modes,
+    tree.uids,
+    tree.gids,
+    tree.linkCounts,
+    tree.devices,
+    tree.inodes,
+    tree.sizes,
+    tree.modified,
+    tree.changed,
+    tree.born,
+    tree.childStarts,
+    tree.childCounts,
+    tree.digests,
+  ];
 }

@@ -8,7 +8,9 @@ export function mountsBelow(realPath: ByteName): ReadonlySet<ByteName> {
   for (const line of readMountInfo().split("\n")) {
     const point = line.split(" ")[4];
     if (point === undefined) continue;
-    const path = point.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+    const path = point.replace(/\\([0-7]{3})/g, (_, octal: string) =>
+      String.fromCharCode(Number.parseInt(octal, 8)),
+    );
     if (path.startsWith(prefix)) found.add(path.slice(prefix.length));
   }
   return found;

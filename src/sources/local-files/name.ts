@@ -17,14 +17,20 @@ export function pathTo(prefix: string, name: ByteName): string | Buffer {
 /** The name as text: UTF-8 where it is; a byte that is not, and a backslash, as \xHH. No two names have one text. */
 export function printableName(name: ByteName): string {
   if (PLAIN.test(name)) return name;
-  const text = Buffer.from(name, "latin1").toString("utf8").replaceAll("\\", String.raw`\x5c`);
+  const text = Buffer.from(name, "latin1")
+    .toString("utf8")
+    .replaceAll("\\", String.raw`\x5c`);
   if (!text.includes("\uFFFD")) return text;
   return escapeInvalid(Buffer.from(name, "latin1"));
 }
 
 /** True where the name is not UTF-8, so that its text alone does not give the bytes back. */
 export function isUtf8Name(name: ByteName): boolean {
-  return PLAIN.test(name) || !printableName(name).includes(String.raw`\x`) || Buffer.from(Buffer.from(name, "latin1").toString("utf8"), "utf8").toString("latin1") === name;
+  return (
+    PLAIN.test(name) ||
+    !printableName(name).includes(String.raw`\x`) ||
+    Buffer.from(Buffer.from(name, "latin1").toString("utf8"), "utf8").toString("latin1") === name
+  );
 }
 
 /** The bytes of a name that was given as text. */
@@ -40,7 +46,7 @@ export function nameRefusal(name: ByteName): string | undefined {
 
 function escapeInvalid(bytes: Buffer): string {
   let text = "";
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const length = sequenceLength(bytes, at);
     if (length === 0) {
       text += `\\x${(bytes[at] ?? 0).toString(16).padStart(2, "0")}`;

@@ -1,4 +1,16 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, opendirSync, readlinkSync, realpathSync, statSync, type BigIntStats, type Dirent } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  opendirSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  type BigIntStats,
+  type Dirent,
+} from "node:fs";
 import type { EntryType } from "../../core/entry.ts";
 import { Unconfined, type ConfinedRoot, type Directory, type OpenFile } from "./confined.ts";
 import { nameRefusal, pathTo, type ByteName } from "./name.ts";
@@ -17,7 +29,10 @@ const LIST_BATCH = 1024;
  */
 export function openProcRoot(directory: string): ConfinedRoot {
   const realPath = realpathSync.native(directory, "buffer").toString("latin1");
-  const fd = openSync(Buffer.from(realPath, "latin1"), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
+  const fd = openSync(
+    Buffer.from(realPath, "latin1"),
+    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK,
+  );
   const root: Directory = { fd, prefix: `/proc/self/fd/${fd}` };
   const rootStat = fstatSync(fd, BIG);
   assertProc(root, rootStat);
@@ -81,7 +96,10 @@ function openFileAt(parent: Directory, name: ByteName): OpenFile {
 
 function listHeld(directory: Directory, each: (name: ByteName, type: EntryType) => boolean): void {
   // Listed as latin1: one character a byte, so that a name that is not UTF-8 arrives whole.
-  const listing = opendirSync(directory.prefix, { encoding: "latin1" as BufferEncoding, bufferSize: LIST_BATCH });
+  const listing = opendirSync(directory.prefix, {
+    encoding: "latin1" as BufferEncoding,
+    bufferSize: LIST_BATCH,
+  });
   try {
     for (let entry = listing.readSync(); entry !== null; entry = listing.readSync()) {
       if (!each(entry.name, typeOfEntry(directory, entry))) return;

@@ -61,8 +61,11 @@ export class FileReader {
       return this.#failed(isAbsent(error) ? "changed_during_read" : "read_failed", errnoOf(error));
     }
     try {
-      if (!file.stat.isFile()) return this.#failed("changed_during_read", "it is no regular file any more");
-      return file.stat.size <= BigInt(CHUNK_BYTES) ? this.#readSmall(file, options) : this.#readLarge(file, options);
+      if (!file.stat.isFile())
+        return this.#failed("changed_during_read", "it is no regular file any more");
+      return file.stat.size <= BigInt(CHUNK_BYTES)
+        ? this.#readSmall(file, options)
+        : this.#readLarge(file, options);
     } catch (error) {
       if (error instanceof Aborted) throw error;
       return { ...this.#failed("read_failed", errnoOf(error)), stat: file.stat };
@@ -92,14 +95,23 @@ export class FileReader {
     const bytes = this.#chunk.subarray(0, used);
     const missing = this.#missing(file, used, size, options);
     const head = bytes.subarray(0, options.keepBytes);
-    const result = { stat: file.stat, head, headIsWhole: missing === undefined && head.length === used, readBytes: used };
-    return missing === undefined ? { ...result, sha256: hash("sha256", bytes, "hex") } : { ...result, missing };
+    const result = {
+      stat: file.stat,
+      head,
+      headIsWhole: missing === undefined && head.length === used,
+      readBytes: used,
+    };
+    return missing === undefined
+      ? { ...result, sha256: hash("sha256", bytes, "hex") }
+      : { ...result, missing };
   }
 
   #readLarge(file: OpenFile, options: ReadOptions): Reading {
     const size = Number(file.stat.size);
     const digest = createHash("sha256");
-    const keep = Buffer.allocUnsafe(Math.max(0, Math.min(options.keepBytes, size, options.budget.left)));
+    const keep = Buffer.allocUnsafe(
+      Math.max(0, Math.min(options.keepBytes, size, options.budget.left)),
+    );
     let used = 0;
     while (used <= size) {
       const wanted = Math.min(CHUNK_BYTES, size + 1 - used, options.budget.left);
@@ -113,16 +125,38 @@ export class FileReader {
     }
     const missing = this.#missing(file, used, size, options);
     const head = keep.subarray(0, Math.min(used, keep.length));
-    const result = { stat: file.stat, head, headIsWhole: missing === undefined && head.length === used, readBytes: used };
-    return missing === undefined ? { ...result, sha256: digest.digest("hex") } : { ...result, missing };
+    const result = {
+      stat: file.stat,
+      head,
+      headIsWhole: missing === undefined && head.length === used,
+      readBytes: used,
+    };
+    return missing === undefined
+      ? { ...result, sha256: digest.digest("hex") }
+      : { ...result, missing };
   }
 
   #missing(file: OpenFile, used: number, size: number, options: ReadOptions): Reading["missing"] {
     const after = fstatSync(file.fd, { bigint: true });
-    const moved = after.size !== file.stat.size || after.mtimeNs !== file.stat.mtimeNs || after.ctimeNs !== file.stat.ctimeNs;
-    if (used < size && options.budget.left <= 0) return { code: "read_limit_exceeded", detail: `${used} of ${size} bytes were read` };
-    if (moved || after.nlink === 0n) return { code: "changed_during_read", detail: after.nlink === 0n ? "it was removed while it was read" : "its size or times moved while it was read" };
-    if (used !== size) return { code: "changed_during_read", detail: `its size is said to be ${size}, yet ${used} bytes were read` };
+    const moved =
+      after.size !== file.stat.size ||
+      after.mtimeNs !== file.stat.mtimeNs ||
+      after.ctimeNs !== file.stat.ctimeNs;
+    if (used < size && options.budget.left <= 0)
+      return { code: "read_limit_exceeded", detail: `${used} of ${size} bytes were read` };
+    if (moved || after.nlink === 0n)
+      return {
+        code: "changed_during_read",
+        detail:
+          after.nlink === 0n
+            ? "it was removed while it was read"
+            : "its size or times moved while it was read",
+      };
+    if (used !== size)
+      return {
+        code: "changed_during_read",
+        detail: `its size is said to be ${size}, yet ${used} bytes were read`,
+      };
     return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { Digest } from "../../core/ids.ts";
 import type { Limits } from "../../core/limits.ts";
 import { errnoOf, type ConfinedRoot } from "./confined.ts";
 import { Descent } from "./descent.ts";
-import { FLAG, type Manifest, type Node } from "./manifest.ts";
+import { columnsOf, FLAG, type Manifest, type Node } from "./manifest.ts";
 import { Aborted, Budget, type Meter } from "./meter.ts";
 import { FileReader, type Reading } from "./read-file.ts";
 import { directoriesOf, walk, type PlaceGap } from "./walk.ts";
@@ -52,7 +52,15 @@ export function takeSnapshot(confined: ConfinedRoot, options: SnapshotOptions): 
     },
   });
   const timesAreProof = undigested > 0 ? options.settle() : false;
-  return { tree, gaps, takenAt: options.now(), timesAreProof, prior, digest: digestOfTree(tree), touched: { ...meter.touched } };
+  return {
+    tree,
+    gaps,
+    takenAt: options.now(),
+    timesAreProof,
+    prior,
+    digest: digestOfTree(tree),
+    touched: { ...meter.touched },
+  };
 }
 
 export interface DigestOptions {
@@ -64,7 +72,11 @@ export interface DigestOptions {
 }
 
 /** Reads the wanted files directory by directory and sets their digests. Returns how many files have none. */
-export function digestFiles(confined: ConfinedRoot, tree: Manifest, options: DigestOptions): number {
+export function digestFiles(
+  confined: ConfinedRoot,
+  tree: Manifest,
+  options: DigestOptions,
+): number {
   const descent = new Descent(confined, tree);
   const reader = new FileReader(confined);
   let without = 0;
@@ -72,7 +84,9 @@ export function digestFiles(confined: ConfinedRoot, tree: Manifest, options: Dig
     for (const directory of directoriesOf(tree)) {
       for (const node of tree.children(directory)) {
         if (tree.type(node) !== "file") continue;
-        const reading = options.wants(node) ? readNode({ descent, reader, tree }, node, options) : undefined;
+        const reading = options.wants(node)
+          ? readNode({ descent, reader, tree }, node, options)
+          : undefined;
         if (reading?.sha256 === undefined) without += 1;
       }
     }
@@ -104,14 +118,21 @@ export function readNode(place: Place, node: Node, options: DigestOptions): Read
     return reading;
   } catch (error) {
     if (error instanceof Aborted) throw error;
-    return { head: Buffer.alloc(0), headIsWhole: false, readBytes: 0, missing: { code: "read_failed", detail: errnoOf(error) } };
+    return {
+      head: Buffer.alloc(0),
+      headIsWhole: false,
+      readBytes: 0,
+      missing: { code: "read_failed", detail: errnoOf(error) },
+    };
   }
 }
 
 /** The sizes up to which all files fit the budgets: the smallest come first, so that one large file cannot starve the rest. */
 function planOf(tree: Manifest, limits: Limits): { digestSize: number; priorSize: number } {
   const sizes: number[] = [];
-  for (const directory of directoriesOf(tree)) for (const node of tree.children(directory)) if (tree.type(node) === "file") sizes.push(tree.sizes.get(node));
+  for (const directory of directoriesOf(tree))
+    for (const node of tree.children(directory))
+      if (tree.type(node) === "file") sizes.push(tree.sizes.get(node));
   const ordered = Float64Array.from(sizes).sort();
   return {
     digestSize: largestWithin(ordered, limits.maxDigestBytes),
@@ -132,15 +153,9 @@ function largestWithin(ordered: Float64Array, budget: number): number {
 /** One digest over names, metadata and contents of all entries. */
 function digestOfTree(tree: Manifest): Digest {
   const hash = createHash("sha256");
-  for (const column of columnsOf(tree)) for (const bytes of column.bytes(tree.count)) hash.update(bytes);
-  for (const [node, target] of tree.targets) hash.update(`${node}:${target.length}:`).update(target, "latin1");
+  for (const column of columnsOf(tree))
+    for (const bytes of column.bytes(tree.count)) hash.update(bytes);
+  for (const [node, target] of tree.targets)
+    hash.update(`${node}:${target.length}:`).update(target, "latin1");
   return Digest.parse(`sha256:${hash.digest("hex")}`);
-}
-
-/** The columns in the order in which they are digested and stored. */
-export function columnsOf(tree: Manifest) {
-  return [
-    tree.names, tree.parents, tree.types, tree.flags, tree.modes, tree.uids, tree.gids, tree.linkCounts, tree.devices, tree.inodes,
-    tree.sizes, tree.modified, tree.changed, tree.born, tree.childStarts, tree.childCounts, tree.digests,
-  ] as const;
 }

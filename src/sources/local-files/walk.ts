@@ -29,7 +29,9 @@ export interface WalkOptions {
 }
 
 /** The types as characters behind a name. */
-const TYPE_CHARS: ReadonlyMap<EntryType, string> = new Map(TYPES.map((type, index) => [type, String.fromCharCode(index)]));
+const TYPE_CHARS: ReadonlyMap<EntryType, string> = new Map(
+  TYPES.map((type, index) => [type, String.fromCharCode(index)]),
+);
 
 interface Pending {
   readonly node: Node;
@@ -79,7 +81,8 @@ class Walker {
   }
 
   #drain(): void {
-    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) this.#visit(next);
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop())
+      this.#visit(next);
   }
 
   #visit(pending: Pending): void {
@@ -121,7 +124,11 @@ class Walker {
     const progress = new Map<Node, readonly Progress[]>();
     for (const found of this.#readNames(node, directory)) {
       const name = found.slice(0, -2);
-      const child = this.#tree.add(node, name, TYPES[found.charCodeAt(found.length - 1)] ?? "other");
+      const child = this.#tree.add(
+        node,
+        name,
+        TYPES[found.charCodeAt(found.length - 1)] ?? "other",
+      );
       const steps = this.#step(pending.progress, name);
       if (steps !== undefined) progress.set(child, steps);
     }
@@ -130,9 +137,14 @@ class Walker {
     const directories: Node[] = [];
     for (let child = start; child < this.#tree.count; child += 1) {
       if (this.#wants(pending.progress, progress.get(child))) this.#look(directory, child);
-      if (this.#tree.type(child) === "directory" && this.#leads(pending.progress, progress.get(child))) directories.push(child);
+      if (
+        this.#tree.type(child) === "directory" &&
+        this.#leads(pending.progress, progress.get(child))
+      )
+        directories.push(child);
     }
-    for (const child of directories.reverse()) this.#pending.push({ node: child, progress: progress.get(child) });
+    for (const child of directories.reverse())
+      this.#pending.push({ node: child, progress: progress.get(child) });
   }
 
   /** The names in the order of their bytes, each with a NUL and its type behind it: one flat list, however many there are. */
@@ -149,12 +161,20 @@ class Walker {
       found.push(`${name}\0${TYPE_CHARS.get(type) ?? "\0"}`);
       return true;
     });
-    if (cut) this.#miss(node, "listing_limit_exceeded", `${found.length} names of it were listed, more are there`);
+    if (cut)
+      this.#miss(
+        node,
+        "listing_limit_exceeded",
+        `${found.length} names of it were listed, more are there`,
+      );
     else this.#tree.mark(node, FLAG.listed);
     return found.sort();
   }
 
-  #step(progress: readonly Progress[] | undefined, name: ByteName): readonly Progress[] | undefined {
+  #step(
+    progress: readonly Progress[] | undefined,
+    name: ByteName,
+  ): readonly Progress[] | undefined {
     if (progress === undefined) return undefined;
     const text = printableName(name);
     return this.#options.globs?.map((glob, index) => glob.step(progress[index] ?? [], text));
@@ -177,11 +197,18 @@ class Walker {
       this.#tree.setStat(node, this.#confined.stat(directory, this.#tree.names.get(node)));
     } catch (error) {
       if (error instanceof Aborted) throw error;
-      this.#gaps.push({ node, code: isAbsent(error) ? "changed_during_walk" : "read_failed", detail: errnoOf(error) });
+      this.#gaps.push({
+        node,
+        code: isAbsent(error) ? "changed_during_walk" : "read_failed",
+        detail: errnoOf(error),
+      });
       return;
     }
     if (this.#tree.type(node) === "link") this.#lookAtLink(directory, node);
-    const mounted = this.#mounts.size > 0 && this.#tree.type(node) !== "directory" && this.#mounts.has(this.#tree.path(node).join("/"));
+    const mounted =
+      this.#mounts.size > 0 &&
+      this.#tree.type(node) !== "directory" &&
+      this.#mounts.has(this.#tree.path(node).join("/"));
     if (mounted) this.#gaps.push({ node, code: "other_filesystem" });
   }
 
@@ -190,7 +217,11 @@ class Walker {
       this.#tree.targets.set(node, this.#confined.readLink(directory, this.#tree.names.get(node)));
       this.#tree.mark(node, FLAG.target);
     } catch (error) {
-      this.#gaps.push({ node, code: isAbsent(error) ? "changed_during_walk" : "read_failed", detail: errnoOf(error) });
+      this.#gaps.push({
+        node,
+        code: isAbsent(error) ? "changed_during_walk" : "read_failed",
+        detail: errnoOf(error),
+      });
     }
   }
 
@@ -200,7 +231,8 @@ class Walker {
     for (const node of moved) this.#relist(node);
     this.#drain();
     if (moved.length === 0) return;
-    for (const node of this.#changedDirectories()) this.#gaps.push({ node, code: "changed_during_walk", detail: "it changed again" });
+    for (const node of this.#changedDirectories())
+      this.#gaps.push({ node, code: "changed_during_walk", detail: "it changed again" });
   }
 
   #changedDirectories(): Node[] {
@@ -218,7 +250,9 @@ class Walker {
   }
 
   #relist(node: Node): void {
-    const old = new Map([...this.#tree.children(node)].map((child) => [this.#tree.names.get(child), child] as const));
+    const old = new Map(
+      [...this.#tree.children(node)].map((child) => [this.#tree.names.get(child), child] as const),
+    );
     this.#tree.unmark(node, FLAG.listed);
     const before = this.#pending.length;
     try {
@@ -238,7 +272,12 @@ class Walker {
     const fresh: Pending[] = [];
     for (const pending of this.#pending.splice(before)) {
       const same = old.get(this.#tree.names.get(pending.node));
-      if (same === undefined || !this.#tree.has(same, FLAG.listed) || this.#tree.inodes.get(same) !== this.#tree.inodes.get(pending.node)) fresh.push(pending);
+      if (
+        same === undefined ||
+        !this.#tree.has(same, FLAG.listed) ||
+        this.#tree.inodes.get(same) !== this.#tree.inodes.get(pending.node)
+      )
+        fresh.push(pending);
       else this.#adopt(same, pending.node);
     }
     this.#pending.push(...fresh);
@@ -255,7 +294,13 @@ class Walker {
   #checkEnd(): void {
     if (!this.#confined.stillThere()) this.#gaps.push({ node: ROOT, code: "root_replaced" });
     const mounts = mountsBelow(this.#confined.realPath);
-    for (const path of mounts) if (!this.#mounts.has(path)) this.#gaps.push({ node: ROOT, code: "changed_during_walk", detail: "a file system was mounted below the root" });
+    for (const path of mounts)
+      if (!this.#mounts.has(path))
+        this.#gaps.push({
+          node: ROOT,
+          code: "changed_during_walk",
+          detail: "a file system was mounted below the root",
+        });
     this.#mounts = mounts;
   }
 }
@@ -267,7 +312,8 @@ export function* directoriesOf(tree: Manifest): Generator<Node> {
     if (!tree.has(node, FLAG.listed) && tree.childCounts.get(node) === 0) continue;
     yield node;
     const below: Node[] = [];
-    for (const child of tree.children(node)) if (tree.type(child) === "directory") below.push(child);
+    for (const child of tree.children(node))
+      if (tree.type(child) === "directory") below.push(child);
     for (const child of below.reverse()) pending.push(child);
   }
 }

@@ -23,17 +23,27 @@ const TICK_NS = 20_000_000n;
  * Reads times, which prove little: born inside the window with times that agree is created; older in every time, with every
  * directory above older too, is outside; all else is unknown. `notApplied` are reasons that keep even a birth from counting.
  */
-export function readWindow(tree: Manifest, window: Span | undefined, skewNs: bigint, notApplied: readonly GapCode[]): WindowReading {
+export function readWindow(
+  tree: Manifest,
+  window: Span | undefined,
+  skewNs: bigint,
+  notApplied: readonly GapCode[],
+): WindowReading {
   const changes = new Changes();
   const outside = new Set<Node>();
-  const wide = window === undefined ? undefined : { from: window.from - skewNs - TICK_NS, to: window.to + skewNs + TICK_NS };
+  const wide =
+    window === undefined
+      ? undefined
+      : { from: window.from - skewNs - TICK_NS, to: window.to + skewNs + TICK_NS };
   const recent = new Set<Node>();
   for (const directory of directoriesOf(tree)) {
     const above = directory !== ROOT && recent.has(tree.parents.get(directory));
-    if (above || wide === undefined || tree.changed.get(directory) >= wide.from) recent.add(directory);
+    if (above || wide === undefined || tree.changed.get(directory) >= wide.from)
+      recent.add(directory);
     for (const node of tree.children(directory)) {
       if (!tree.has(node, FLAG.stat)) continue;
-      if (window === undefined || wide === undefined) changes.setUnknown(node, ["baseline_missing", ...notApplied]);
+      if (window === undefined || wide === undefined)
+        changes.setUnknown(node, ["baseline_missing", ...notApplied]);
       else if (!recent.has(directory) && newestOf(tree, node) < wide.from) outside.add(node);
       else classify(changes, tree, node, { window, wide, notApplied });
     }
@@ -47,13 +57,22 @@ interface Windows {
   readonly notApplied: readonly GapCode[];
 }
 
-function classify(changes: Changes, tree: Manifest, node: Node, { window, wide, notApplied }: Windows): void {
+function classify(
+  changes: Changes,
+  tree: Manifest,
+  node: Node,
+  { window, wide, notApplied }: Windows,
+): void {
   const agree = timesAgree(tree, node, wide);
   if (agree && bornWithin(tree, node, window) && notApplied.length === 0) {
     changes.set(node, "created");
     return;
   }
-  changes.setUnknown(node, ["baseline_missing", ...(agree ? [] : (["clock_uncertain"] as const)), ...notApplied]);
+  changes.setUnknown(node, [
+    "baseline_missing",
+    ...(agree ? [] : (["clock_uncertain"] as const)),
+    ...notApplied,
+  ]);
 }
 
 function bornWithin(tree: Manifest, node: Node, window: Span): boolean {

@@ -1,0 +1,195 @@
+import { gap, type Gap, type GapCode } from "../../core/gap.ts";
+import type { Glob, Progress } from "../../core/glob.ts";
+import type { Match } from "../../core/scorable.ts";
+import { FLAG, ROOT, type Node } from "./manifest.ts";
+import { printableName } from "./name.ts";
+import { changeAt, contentNode, endOf, uriOf, type View } from "./view.ts";
+
+/** What a scorable asks of a root. */
+export interface Question {
+  readonly glob: Glob;
+  readonly match: Match;
+  readonly extent: "candidates" | "delta";
+}
+
+/** The locations that a scorable names, and the places where more of them could hide. */
+export interface Selection {
+  /** Locations that are there now and matter. */
+  readonly nodes: readonly Node[];
+  /** Locations that were there before and are gone. */
+  readonly deleted: readonly Node[];
+  readonly gaps: readonly Gap[];
+  /** Matching files that the run did not change. */
+  readonly unchanged: number;
+  readonly outsideScope: number;
+}
+
+/** Walks the listed tree along the pattern. Gaps count only where the pattern could lead. */
+export function select(view: View, question: Question): Selection {
+  return new Selecting(view, question).run();
+}
+
+interface Pending {
+  readonly node: Node;
+  readonly progress: Progress;
+}
+
+class Selecting {
+  readonly #view: View;
+  readonly #question: Question;
+  readonly #nodes: Node[] = [];
+  readonly #gaps: Gap[] = [];
+  #unchanged = 0;
+  #outside = 0;
+
+  constructor(view: View, question: Question) {
+    this.#view = view;
+    this.#question = question;
+  }
+
+  run(): Selection {
+    const { tree } = this.#view;
+    this.#addGaps(ROOT);
+    const pending: Pending[] = [{ node: ROOT, progress: this.#question.glob.start }];
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      for (const child of tree.children(next.node)) {
+        const progress = this.#question.glob.step(
+          next.progress,
+          printableName(tree.names.get(child)),
+        );
+        if (this.#meets(child, progress)) pending.push({ node: child, progress });
+      }
+    }
+    return {
+      nodes: this.#nodes,
+      deleted: this.#deleted(),
+      gaps: this.#gaps,
+      unchanged: this.#unchanged,
+      outsideScope: this.#outside,
+    };
+  }
+
+  /** True where the walk goes on beneath. */
+  #meets(node: Node, progress: Progress): boolean {
+    const { glob } = this.#question;
+    const accepted = glob.accepts(progress);
+    const leads = glob.leadsOn(progress);
+    if (!accepted && !leads) return false;
+    const type = this.#view.tree.type(node);
+    this.#addGaps(node);
+    if (accepted) this.#accept(node);
+    if (type === "link" && leads) this.#addLinkGap(node, accepted);
+    return type === "directory" && leads;
+  }
+
+  #accept(node: Node): void {
+    const { tree, outside } = this.#view;
+    const type = tree.type(node);
+    const exact = this.#question.match === "exact";
+    if (this.#question.extent === "delta") {
+      this.#acceptDelta(node);
+      return;
+    }
+    if (exact && type !== "file" && type !== "link")
+      this.#gaps.push(this.#gap("not_a_file", node, `it is a ${type.replace("_", " ")}`));
+    if (type === "directory" || !tree.has(node, FLAG.stat)) return;
+    if (outside.has(node)) this.#outside += 1;
+    else if (changeAt(this.#view, node).change !== "unchanged" || exact) this.#nodes.push(node);
+    else if (type === "file") this.#unchanged += 1;
+    if (type === "link") this.#addEndGap(node);
+  }
+
+  #acceptDelta(node: Node): void {
+    const { tree, changes, outside } = this.#view;
+    if (outside.has(node)) this.#outside += 1;
+    else if (changes.of(node) !== "unchanged") this.#nodes.push(node);
+    else if (tree.type(node) === "file") this.#unchanged += 1;
+  }
+
+  /** What a link leads to could hold content: where it was not read, that is a gap. */
+  #addEndGap(node: Node): void {
+    if (
+      changeAt(this.#view, node).change === "unchanged" &&
+      this.#view.before !== undefined &&
+      contentNode(this.#view, node) !== undefined
+    )
+      return;
+    const end = endOf(this.#view, node);
+    if (end === undefined) return;
+    switch (end.kind) {
+      case "outside":
+        this.#gaps.push(this.#gap("link_outside_root", node));
+        return;
+      case "dangling":
+        this.#gaps.push(this.#gap("dangling_link", node, end.detail));
+        return;
+      case "unseen":
+        this.#gaps.push(
+          this.#gap("link_not_followed", node, "its target lies where nothing was listed"),
+        );
+        return;
+      case "inside":
+        return;
+    }
+  }
+
+  /** A link to a directory is not descended into: what lies there counts under its own name, where the pattern covers that. */
+  #addLinkGap(node: Node, accepted: boolean): void {
+    const end = endOf(this.#view, node);
+    if (end === undefined) return;
+    switch (end.kind) {
+      case "outside":
+        if (!accepted) this.#gaps.push(this.#gap("link_outside_root", node));
+        return;
+      case "dangling":
+        if (!accepted && end.detail !== "ENOENT")
+          this.#gaps.push(this.#gap("link_not_followed", node, end.detail));
+        return;
+      case "unseen":
+        if (!accepted) this.#gaps.push(this.#gap("link_not_followed", node));
+        return;
+      case "inside":
+        if (this.#view.tree.type(end.node) === "directory" && !this.#covers(end.node))
+          this.#gaps.push(this.#gap("link_not_followed", node));
+        return;
+    }
+  }
+
+  #covers(directory: Node): boolean {
+    const { glob } = this.#question;
+    const progress = this.#view.tree
+      .segments(directory)
+      .reduce<Progress>((at, name) => glob.step(at, name), glob.start);
+    return glob.coversBeneath(progress);
+  }
+
+  #addGaps(node: Node): void {
+    for (const each of this.#view.gapsAt.get(node) ?? [])
+      this.#gaps.push(this.#gap(each.code, node, each.detail));
+  }
+
+  #gap(code: GapCode, node: Node, detail?: string): Gap {
+    return gap(
+      code,
+      uriOf(this.#view, this.#view.tree, node),
+      detail === undefined ? {} : { detail },
+    );
+  }
+
+  #deleted(): Node[] {
+    const { before, changes } = this.#view;
+    if (before === undefined) return [];
+    const { tree } = before;
+    const found: Node[] = [];
+    for (const node of changes.deleted) {
+      if (
+        this.#question.extent === "candidates" &&
+        tree.type(node) === "directory" &&
+        this.#question.match !== "exact"
+      )
+        continue;
+      if (this.#question.glob.matches(uriOf(this.#view, tree, node))) found.push(node);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,320 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { UpheldError } from "../../core/errors.ts";
+import { gap, type Gap } from "../../core/gap.ts";
+import { Digest, ObservationId } from "../../core/ids.ts";
+import type { Identifier } from "../../core/identifier.ts";
+import { DEFAULT_LIMITS, LIMITS, limitsOf, type Limits } from "../../core/limits.ts";
+import { parseLocator, RootName } from "../../core/locator.ts";
+import {
+  acquisitionOf,
+  type AttributionMethod,
+  type Coverage,
+  type Observation,
+  type SurfacePayload,
+} from "../../core/observation.ts";
+import { globOfScorable, type SurfaceScorable } from "../../core/scorable.ts";
+import type { ScopeKey } from "../../core/scope.ts";
+import type {
+  Baseline,
+  BaselineSource,
+  ObservationRequest,
+  ObserveOptions,
+} from "../../core/source.ts";
+import { nanosecondsOf, timestampOf } from "../../core/timestamp.ts";
+import { WorkerClient } from "./client.ts";
+import type { Touched } from "./meter.ts";
+import type { Answer } from "./observe.ts";
+import type { BaselineFacts, PlainRequest, Result, RootUnavailable } from "./protocol.ts";
+
+/** The directory that is looked at, and its name in uris. */
+export interface LocalRoot {
+  readonly name: string;
+  readonly directory: string;
+}
+
+export interface LocalFileOptions {
+  /** Limits of one scorable; defaults in docs/limits.md. */
+  readonly limits?: Partial<Limits>;
+  /** Limits of a baseline and of the delta of the whole root. */
+  readonly baselineLimits?: Partial<Limits>;
+  /** "auto" uses the baseline where one is given, else the window of the scope. */
+  readonly attribution?: "auto" | "baseline" | "window" | "none";
+}
+
+export interface LocalBaselineOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (touched: Touched) => void;
+}
+
+/** A baseline of local files, held by the source's worker. */
+export interface LocalBaseline extends Baseline {
+  readonly entries: number;
+  readonly touched: Touched;
+}
+
+const VERSION = "1";
+
+/** The limits of a delta where they differ. */
+const DELTA_LIMITS: Limits = {
+  ...DEFAULT_LIMITS,
+  maxFiles: LIMITS.maxFiles.delta,
+  maxListedEntries: LIMITS.maxListedEntries.delta,
+  maxReadBytes: LIMITS.maxReadBytes.delta,
+};
+
+/**
+ * Reads files under one root that belongs to the caller; what is in it belongs to the system under test. Nothing outside the
+ * root is read, no special file is opened, no link is followed by the system. All work is done in one worker thread, which
+ * `Symbol.asyncDispose` ends. Gaps: see docs/gaps.md. Throws "argument_invalid" on a bad name or limit.
+ */
+export class LocalFileSurfaceSource implements BaselineSource {
+  readonly #root: LocalRoot;
+  readonly #limits: Limits;
+  readonly #deltaLimits: Limits;
+  readonly #attribution: NonNullable<LocalFileOptions["attribution"]>;
+  readonly #client: WorkerClient;
+  readonly #held = new WeakMap<Baseline, number>();
+
+  constructor(root: LocalRoot, options: LocalFileOptions = {}) {
+    if (!RootName.safeParse(root.name).success)
+      throw new UpheldError(
+        "argument_invalid",
+        `the root's name must be 2 to 64 letters, digits, dashes or underscores, got ${JSON.stringify(root.name)}`,
+      );
+    if (root.directory === "" || root.directory.includes("\0"))
+      throw new UpheldError("argument_invalid", `the root ${root.name} needs a directory`);
+    this.#root = { name: root.name, directory: resolve(root.directory) };
+    this.#limits = limitsOf(options.limits);
+    this.#deltaLimits = limitsOf(options.baselineLimits, DELTA_LIMITS);
+    this.#attribution = options.attribution ?? "auto";
+    this.#client = new WorkerClient(this.#root);
+  }
+
+  identifier(): Identifier {
+    const delta = Object.entries(this.#deltaLimits).map(
+      ([name, value]) => [`baseline.${name}`, value] as const,
+    );
+    return {
+      name: "local-files",
+      version: VERSION,
+      parameters: {
+        root: this.#root.name,
+        attribution: this.#attribution,
+        ...this.#limits,
+        ...Object.fromEntries(delta),
+      },
+      children: [],
+    };
+  }
+
+  /** Records the root before a run. Throws "file_unreadable" where it cannot be opened. */
+  async baseline(options: LocalBaselineOptions = {}): Promise<LocalBaseline> {
+    const result = await this.#client.perform(
+      { kind: "baseline", limits: this.#deltaLimits },
+      options,
+    );
+    return this.#hold(result);
+  }
+
+  /** Writes a baseline of this source into a folder of the caller's, made with mode 0700. */
+  async saveBaseline(baseline: Baseline, folder: string): Promise<void> {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    await this.#client.perform(
+      { kind: "save", baseline: this.#idOf(baseline), folder: resolve(folder) },
+      {},
+    );
+  }
+
+  /** Takes up a baseline that an earlier process saved. Throws "state_invalid". */
+  async openBaseline(folder: string): Promise<LocalBaseline> {
+    return this.#hold(await this.#client.perform({ kind: "load", folder: resolve(folder) }, {}));
+  }
+
+  /** Answers all requests from one walk. A root that cannot be opened gives observations that say so. */
+  async observe(
+    requests: readonly ObservationRequest<SurfaceScorable>[],
+    options: ObserveOptions & { readonly onProgress?: (touched: Touched) => void } = {},
+  ): Promise<readonly Observation[]> {
+    if (requests.length === 0) return [];
+    const usesBaseline =
+      options.baseline !== undefined &&
+      (this.#attribution === "auto" || this.#attribution === "baseline");
+    const result = await this.#client.perform(
+      {
+        kind: "observe",
+        ...(usesBaseline && options.baseline !== undefined
+          ? { baseline: this.#idOf(options.baseline) }
+          : {}),
+        limits: this.#limits,
+        deltaLimits: this.#deltaLimits,
+        requests: requests.map((request) => this.#plain(request)),
+      },
+      options,
+    );
+    const baseline = usesBaseline ? options.baseline : undefined;
+    if (result.kind === "unavailable")
+      return requests.map((request) => this.#unavailable(request, result.why, result.at));
+    if (result.kind !== "answers")
+      throw new UpheldError("internal", `the worker answered ${result.kind}`);
+    return requests.map((request, index) => {
+      const answer = result.answers[index];
+      if (answer === undefined)
+        throw new UpheldError("internal", "the worker left a request unanswered");
+      return this.#observation(request, answer, {
+        baseline,
+        at: result.at,
+        confinement: result.confinement,
+      });
+    });
+  }
+
+  /** Ends the worker; baselines are gone with it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client.end();
+  }
+
+  #hold(result: Result): LocalBaseline {
+    if (result.kind === "unavailable")
+      throw new UpheldError(
+        "file_unreadable",
+        `the root ${this.#root.name} cannot be opened: ${result.why.detail}`,
+      );
+    if (result.kind !== "baseline")
+      throw new UpheldError("internal", `the worker answered ${result.kind}`);
+    const { facts } = result;
+    const baseline = this.#baselineOf(facts);
+    this.#held.set(baseline, facts.baseline);
+    return baseline;
+  }
+
+  #baselineOf(facts: BaselineFacts): LocalBaseline {
+    return {
+      digest: Digest.parse(facts.digest),
+      method: facts.method,
+      takenAt: timestampOf(facts.takenAt),
+      entries: facts.entries,
+      touched: facts.touched,
+      [Symbol.asyncDispose]: async () => {
+        await this.#client.perform({ kind: "release", baseline: facts.baseline }, {});
+      },
+    };
+  }
+
+  #idOf(baseline: Baseline): number {
+    const id = this.#held.get(baseline);
+    if (id === undefined)
+      throw new UpheldError("argument_invalid", "the baseline was taken by another source");
+    return id;
+  }
+
+  #plain({ scorable, probes, extent }: ObservationRequest<SurfaceScorable>): PlainRequest {
+    const { root } = parseLocator(scorable.uri);
+    if (root !== this.#root.name)
+      throw new UpheldError(
+        "argument_invalid",
+        `${scorable.uri} lies under the root ${root}, this source reads ${this.#root.name}`,
+      );
+    globOfScorable(scorable);
+    const window = this.#attribution === "none" ? undefined : scorable.scope?.window;
+    return {
+      uri: scorable.uri,
+      match: scorable.match,
+      extent: extent ?? "candidates",
+      probes: probes ?? [],
+      ...(window === undefined
+        ? {}
+        : { window: { from: nanosecondsOf(window[0]), to: nanosecondsOf(window[1]) } }),
+      labelsOrAttempt:
+        scorable.scope?.labels !== undefined || scorable.scope?.attemptId !== undefined,
+    };
+  }
+
+  #observation(
+    request: ObservationRequest<SurfaceScorable>,
+    answer: Answer,
+    context: Context,
+  ): Observation {
+    const coverage: Coverage = {
+      gaps: answer.gaps,
+      listed: answer.listed,
+      readBytes: answer.readBytes,
+      shown: answer.shown,
+      total: answer.total,
+      ...(answer.unchanged === undefined ? {} : { unchanged: answer.unchanged }),
+      confinement: context.confinement,
+    };
+    return this.#envelope(request, answer.gaps, context.at, {
+      attribution: {
+        method: answer.method,
+        ...(context.baseline === undefined ? {} : { baseline: context.baseline.digest }),
+      },
+      entries: answer.entries,
+      coverage,
+      excludedOutsideScope: answer.outsideScope,
+      scopeKeysNotApplied: notApplied(request.scorable, answer.method),
+    });
+  }
+
+  #unavailable(
+    request: ObservationRequest<SurfaceScorable>,
+    why: RootUnavailable,
+    at: bigint,
+  ): Observation {
+    const gaps = [gap(why.unavailable, `${this.#root.name}:/`, { detail: why.detail })];
+    const observation = this.#envelope(request, gaps, at, {
+      attribution: { method: "none" },
+      entries: [],
+      coverage: { gaps, listed: 0, readBytes: 0, shown: 0, total: 0, confinement: "unverified" },
+      excludedOutsideScope: 0,
+      scopeKeysNotApplied: notApplied(request.scorable, "none"),
+    });
+    return { ...observation, acquisition: "unavailable" };
+  }
+
+  #envelope(
+    request: ObservationRequest<SurfaceScorable>,
+    gaps: readonly Gap[],
+    at: bigint,
+    body: Body,
+  ): Observation {
+    const payload: SurfacePayload = {
+      kind: "surface",
+      schemaVersion: 1,
+      scope: request.scorable,
+      extent: request.extent ?? "candidates",
+      ...body,
+    };
+    return {
+      id: ObservationId.parse(randomUUID()),
+      source: this.identifier(),
+      acquisition: acquisitionOf(gaps),
+      observedAt: timestampOf(at),
+      scorable: request.scorable,
+      payload,
+      metadata: {},
+    };
+  }
+}
+
+type Body = Omit<SurfacePayload, "kind" | "schemaVersion" | "scope" | "extent">;
+
+interface Context {
+  readonly baseline: Baseline | undefined;
+  readonly at: bigint;
+  readonly confinement: "handle" | "identity";
+}
+
+/** Under a baseline the run itself delimits what is seen: only labels say something that no file shows. */
+function notApplied(scorable: SurfaceScorable, method: AttributionMethod): ScopeKey[] {
+  const scope = scorable.scope ?? {};
+  const keys: ScopeKey[] = [];
+  if (method === "none" && scope.window !== undefined) keys.push("window");
+  if (scope.labels !== undefined) keys.push("labels");
+  if ((method === "window" || method === "none") && scope.attemptId !== undefined)
+    keys.push("attemptId");
+  if ((method === "window" || method === "none") && scope.baseline !== undefined)
+    keys.push("baseline");
+  return keys;
+}
