@@ -7,14 +7,17 @@ import type { Bundle } from "../evidence/bundle.ts";
 import { INDEX_FILE } from "../evidence/layout.ts";
 import { tarPieces } from "../evidence/tar.ts";
 import { isBundle } from "./open-bundle.ts";
+import { isSameProcess } from "./process-mark.ts";
 import { systemCode } from "./system-code.ts";
 
 /** Bytes handed to the system at once; the signal is looked at in between. */
 const CHUNK_BYTES = 1024 * 1024;
 
-const TEMPORARY_NAME = /^\.upheld-tmp-(?<pid>[0-9]+)-[0-9a-f]{16}$/;
+/** "tmp" is being written; "old" is a directory moved aside, with the name it had. */
+const OWN_NAME =
+  /^\.upheld-(?:tmp-(?<writer>[0-9]+)-[0-9a-f]{16}|old-(?<mover>[0-9]+)-[0-9a-f]{16}-(?<was>.+))$/;
 
-/** Temporary files that this process is writing, by name: a sweep leaves them alone. */
+/** What this process is writing or moving, by name: a sweep leaves it alone. */
 const inUse = new Set<string>();
 
 export interface WriteBundleOptions {
@@ -27,8 +30,8 @@ export interface WriteBundleOptions {
 
 /**
  * Writes a bundle under a name, whole or not at all: into a temporary neighbour, synced to the disk, then renamed.
- * A kill leaves at most the neighbour, which `sweepTemporary` removes. A directory that is replaced is first moved to
- * `NAME.replaced-<random>` and removed at the end. Throws "file_unwritable" on a full disk, a missing folder, and when
+ * A kill leaves at most neighbours, which `sweepTemporary` clears. A directory that is replaced is first moved aside and
+ * removed at the end; a sweep puts it back when nothing came in its place. Throws "file_unwritable" on a full disk, a missing folder, and when
  * the name is taken by what is no bundle; rejects with the signal's reason. The mode is 0600: evidence can be private.
  */
 export async function writeBundle(
@@ -39,54 +42,56 @@ export async function writeBundle(
   const { as, overwrite = false, signal } = options;
   signal?.throwIfAborted();
   if (!overwrite) await refuseForeign(path);
-  const name = `.upheld-tmp-${process.pid}-${randomBytes(8).toString("hex")}`;
+  const mark = `${process.pid}-${randomBytes(8).toString("hex")}`;
+  const [name, asideName] = [`.upheld-tmp-${mark}`, `.upheld-old-${mark}-${basename(path)}`];
   const temporary = join(dirname(path), name);
-  inUse.add(name);
+  inUse.add(name).add(asideName);
   try {
     await (as === "tar" ? writeTar : writeDirectory)(temporary, bundle, signal);
-    await putInPlace(temporary, path, as);
+    await putInPlace(temporary, path, { as, aside: join(dirname(path), asideName) });
   } catch (cause) {
     await rm(temporary, { recursive: true, force: true }).catch(() => undefined);
     if (signal?.aborted === true && cause === signal.reason) throw cause;
     throw unwritable(path, systemCode(cause), cause);
   } finally {
     inUse.delete(name);
+    inUse.delete(asideName);
   }
 }
 
-/** What `sweepTemporary` found: names of files that a killed writer left, and of those that one may still be writing. */
+/** What `sweepTemporary` did, by name. */
 export interface Sweep {
+  /** What a killed writer left. */
   readonly removed: readonly string[];
+  /** Directories that were moved aside, and are back because nothing came in their place. */
+  readonly restored: readonly string[];
+  /** What a live process may still be writing. */
   readonly kept: readonly string[];
 }
 
-/** Removes what killed writers left in a folder, and names it. Keeps what a live process may be writing. */
+/** Clears what killed writers left in a folder, and names it. Throws the system's error when it cannot. */
 export async function sweepTemporary(folder: string): Promise<Sweep> {
-  const removed: string[] = [];
-  const kept: string[] = [];
+  const swept = { removed: [] as string[], restored: [] as string[], kept: [] as string[] };
   for (const name of (await readdir(folder)).toSorted()) {
-    const pid = TEMPORARY_NAME.exec(name)?.groups?.["pid"];
+    const { writer, mover, was } = OWN_NAME.exec(name)?.groups ?? {};
+    const pid = writer ?? mover;
     if (pid === undefined) continue;
-    if (inUse.has(name) || isOtherProcess(Number(pid))) {
-      kept.push(name);
-      continue;
+    if (inUse.has(name) || isWriter(Number(pid))) {
+      swept.kept.push(name);
+    } else if (was !== undefined && !(await isThere(join(folder, was)))) {
+      await rename(join(folder, name), join(folder, was));
+      swept.restored.push(was);
+    } else {
+      await rm(join(folder, name), { recursive: true, force: true });
+      swept.removed.push(name);
     }
-    await rm(join(folder, name), { recursive: true, force: true });
-    removed.push(name);
   }
-  return { removed, kept };
+  return swept;
 }
 
-/** A leftover of our own number is of an earlier process: in a container, numbers repeat. */
-function isOtherProcess(pid: number): boolean {
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it lives, as another user.
-    return systemCode(error) === "EPERM";
-  }
+/** A leftover with our own number is of an earlier process: in a container, numbers repeat. */
+function isWriter(pid: number): boolean {
+  return pid !== process.pid && isSameProcess(pid, "");
 }
 
 type Writer = (temporary: string, bundle: Bundle, signal: AbortSignal | undefined) => Promise<void>;
@@ -97,7 +102,8 @@ const writeTar: Writer = async (temporary, { files }, signal) => {
 
 const writeDirectory: Writer = async (temporary, { files }, signal) => {
   const blobs = join(temporary, "blobs", "sha256");
-  await mkdir(blobs, { recursive: true, mode: 0o700 });
+  // Not recursive: a folder that does not exist is an error here as for a tar file.
+  for (const folder of [temporary, dirname(blobs), blobs]) await mkdir(folder, { mode: 0o700 });
   // The files come in canonical order, so the index is the last.
   for (const { name, bytes } of files) {
     if (name === INDEX_FILE) await syncFolder(blobs);
@@ -131,28 +137,27 @@ async function writeAll(
   }
 }
 
-async function putInPlace(temporary: string, path: string, as: "tar" | "directory"): Promise<void> {
+async function putInPlace(
+  temporary: string,
+  path: string,
+  { as, aside }: { readonly as: "tar" | "directory"; readonly aside: string },
+): Promise<void> {
   const there = await lstat(path).catch(() => null);
   // A file replaces a file in one step; a rename cannot replace a directory that holds anything.
   const isInTheWay = there !== null && (as === "directory" || there.isDirectory());
-  if (isInTheWay) {
-    await replaceAside(temporary, path);
-  } else {
-    await rename(temporary, path);
-  }
-  await syncFolder(dirname(path));
-}
-
-async function replaceAside(temporary: string, path: string): Promise<void> {
-  const aside = `${path}.replaced-${randomBytes(4).toString("hex")}`;
-  await rename(path, aside);
+  if (isInTheWay) await rename(path, aside);
   try {
     await rename(temporary, path);
   } catch (error) {
-    await rename(aside, path);
+    if (isInTheWay) await rename(aside, path);
     throw error;
   }
-  await rm(aside, { recursive: true, force: true });
+  await syncFolder(dirname(path));
+  if (isInTheWay) await rm(aside, { recursive: true, force: true });
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => null)) !== null;
 }
 
 /** Makes names durable. Not every system can sync a folder; the content is synced either way. */
@@ -166,8 +171,7 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 async function refuseForeign(path: string): Promise<void> {
-  const there = await lstat(path).catch(() => null);
-  if (there === null || (await isBundle(path))) return;
+  if (!(await isThere(path)) || (await isBundle(path))) return;
   throw new UpheldError(
     "file_unwritable",
     `${path} is there and is no evidence bundle; it is not replaced unless asked`,
