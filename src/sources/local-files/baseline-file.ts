@@ -6,7 +6,7 @@ import { GapCode } from "../../core/gap.ts";
 import { Digest } from "../../core/ids.ts";
 import { columnsOf, FLAG, Manifest, type Node } from "./manifest.ts";
 import type { Snapshot } from "./snapshot.ts";
-import type { PlaceGap } from "./walk.ts";
+import type { PlaceGap } from "./place-gap.ts";
 
 const FILE = "local-files.baseline";
 const MAGIC = "upheld local files baseline 1\n";

@@ -47,6 +47,7 @@ export class WorkerClient {
       return await new Promise<Result>((resolve, reject) => {
         this.#waiting.set(id, { resolve, reject, onProgress, signal });
         const order: Order = { id, task, stop };
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
         this.#start().postMessage(order);
       });
     } finally {

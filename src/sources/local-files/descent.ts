@@ -52,7 +52,7 @@ export class Descent {
       steps.push(at);
       at = this.#tree.parents.get(at);
     }
-    return { from: at, steps: steps.reverse() };
+    return { from: at, steps: steps.toReversed() };
   }
 
   /** Reaches an ancestor of the last directory from below, which on the way back from great depth is nearer than the root. */

@@ -6,7 +6,8 @@ import { FLAG, ROOT, type Manifest, type Node } from "./manifest.ts";
 import type { Budget, Meter } from "./meter.ts";
 import { FileReader } from "./read-file.ts";
 import { readNode, type Snapshot } from "./snapshot.ts";
-import type { Walk } from "./walk.ts";
+import type { Walk } from "./place-gap.ts";
+import { subtree } from "./traverse.ts";
 
 /** A file whose times are younger than this, measured at the baseline, may have changed within one tick of the clock. */
 const TICK_NS = 20_000_000n;
@@ -65,20 +66,22 @@ class Comparison {
 
   /** Both lists are in the order of their bytes: one pass over the two. */
   #compareChildren(directories: Pair): void {
-    const was = [...this.#was.children(directories.was)];
-    const is = [...this.#is.children(directories.is)];
-    let left = 0;
-    let right = 0;
-    while (left < was.length || right < is.length) {
-      const old = was[left];
-      const young = is[right];
+    const was = this.#was.children(directories.was);
+    const is = this.#is.children(directories.is);
+    let old = was.next().value;
+    let young = is.next().value;
+    while (old !== undefined || young !== undefined) {
       const order = this.#order(old, young);
-      if (order <= 0) left += 1;
-      if (order >= 0) right += 1;
-      if (order < 0 && old !== undefined) this.#gone(old, directories.is);
-      else if (order > 0 && young !== undefined) this.#appeared(young, directories.was);
-      else if (old !== undefined && young !== undefined) this.#compare({ was: old, is: young });
+      this.#meet(order <= 0 ? old : undefined, order >= 0 ? young : undefined, directories);
+      if (order <= 0) old = was.next().value;
+      if (order >= 0) young = is.next().value;
     }
+  }
+
+  #meet(old: Node | undefined, young: Node | undefined, directories: Pair): void {
+    if (old !== undefined && young !== undefined) this.#compare({ was: old, is: young });
+    else if (old !== undefined) this.#gone(old, directories.is);
+    else if (young !== undefined) this.#appeared(young, directories.was);
   }
 
   #order(old: Node | undefined, young: Node | undefined): number {
@@ -200,7 +203,7 @@ class Comparison {
     for (const node of this.changes.deleted)
       if (this.#was.born.get(node) !== 0n) gone.set(this.#was.inodes.get(node), node);
     using place = openPlace(confined, this.#is);
-    for (const is of [...this.changes.changed]) {
+    for (const is of this.changes.changed) {
       const was = this.changes.of(is) === "created" ? gone.get(this.#is.inodes.get(is)) : undefined;
       if (
         was === undefined ||
@@ -252,15 +255,6 @@ function openPlace(confined: ConfinedRoot, tree: Manifest): Place {
       descent[Symbol.dispose]();
     },
   };
-}
-
-/** An entry and all beneath it. */
-export function* subtree(tree: Manifest, node: Node): Generator<Node> {
-  const pending = [node];
-  for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
-    yield at;
-    for (const child of tree.children(at)) pending.push(child);
-  }
 }
 
 function bigMax(left: bigint, right: bigint): bigint {

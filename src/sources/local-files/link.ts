@@ -1,5 +1,4 @@
-import type { Manifest, Node } from "./manifest.ts";
-import { FLAG, ROOT } from "./manifest.ts";
+import { FLAG, ROOT, type Manifest, type Node } from "./manifest.ts";
 import type { ByteName } from "./name.ts";
 
 /** How many links are followed for one location. */
@@ -14,47 +13,71 @@ export type LinkEnd =
 
 /** Follows a link through the tree that was walked; the system is not asked again. `realPath` is where the root lies. */
 export function resolveLink(tree: Manifest, link: Node, realPath: ByteName): LinkEnd {
-  let at = tree.parents.get(link);
-  let hops = 1;
-  const names = startOf(tree.targets.get(link) ?? "", realPath);
-  if (names === undefined) return { kind: "outside" };
-  if (names.absolute) at = ROOT;
-  const pending = names.steps.reverse();
-  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
-    if (name === "" || name === ".") continue;
-    if (name === "..") {
-      if (at === ROOT) return { kind: "outside" };
-      at = tree.parents.get(at);
-      continue;
-    }
-    const next = tree.type(at) === "directory" ? tree.child(at, name) : undefined;
-    if (next === undefined)
-      return tree.has(at, FLAG.listed) || tree.type(at) !== "directory"
-        ? { kind: "dangling", detail: "ENOENT" }
-        : { kind: "unseen", node: at };
-    if (tree.type(next) !== "link") {
-      at = next;
-      continue;
-    }
-    hops += 1;
-    if (hops > MAX_HOPS) return { kind: "dangling", detail: "ELOOP" };
-    const further = startOf(tree.targets.get(next) ?? "", realPath);
-    if (further === undefined) return { kind: "outside" };
-    if (further.absolute) at = ROOT;
-    pending.push(...further.steps.reverse());
-  }
-  return { kind: "inside", node: at };
+  return new Path(tree, realPath).follow(link);
 }
 
-/** The steps of a target; undefined for an absolute one that does not lie in the root. */
-function startOf(
-  target: ByteName,
-  realPath: ByteName,
-): { absolute: boolean; steps: ByteName[] } | undefined {
-  if (!target.startsWith("/")) return { absolute: false, steps: target.split("/") };
-  if (target === realPath) return { absolute: true, steps: [] };
-  const prefix = realPath === "/" ? "/" : `${realPath}/`;
-  return target.startsWith(prefix)
-    ? { absolute: true, steps: target.slice(prefix.length).split("/") }
-    : undefined;
+class Path {
+  readonly #tree: Manifest;
+  readonly #realPath: ByteName;
+  #at: Node = ROOT;
+  #hops = 0;
+  /** The steps still to go, the next one last. */
+  readonly #steps: ByteName[] = [];
+
+  constructor(tree: Manifest, realPath: ByteName) {
+    this.#tree = tree;
+    this.#realPath = realPath;
+  }
+
+  follow(link: Node): LinkEnd {
+    this.#at = this.#tree.parents.get(link);
+    let end = this.#enter(link);
+    for (
+      let step = this.#steps.pop();
+      end === undefined && step !== undefined;
+      step = this.#steps.pop()
+    )
+      end = this.#go(step);
+    return end ?? { kind: "inside", node: this.#at };
+  }
+
+  /** Takes up the target of a link that stands where the path is. */
+  #enter(link: Node): LinkEnd | undefined {
+    this.#hops += 1;
+    if (this.#hops > MAX_HOPS) return { kind: "dangling", detail: "ELOOP" };
+    const target = this.#tree.targets.get(link) ?? "";
+    const inside = this.#beneathRoot(target);
+    if (inside === undefined) return { kind: "outside" };
+    if (target.startsWith("/")) this.#at = ROOT;
+    this.#steps.push(...inside.split("/").toReversed());
+    return undefined;
+  }
+
+  /** A relative target as it is, an absolute one from the root on; undefined where that does not lie in the root. */
+  #beneathRoot(target: ByteName): ByteName | undefined {
+    if (!target.startsWith("/") || target === this.#realPath)
+      return target.startsWith("/") ? "" : target;
+    const prefix = this.#realPath === "/" ? "/" : `${this.#realPath}/`;
+    return target.startsWith(prefix) ? target.slice(prefix.length) : undefined;
+  }
+
+  #go(step: ByteName): LinkEnd | undefined {
+    if (step === "" || step === ".") return undefined;
+    if (step === "..") return this.#up();
+    if (this.#tree.type(this.#at) !== "directory") return { kind: "dangling", detail: "ENOTDIR" };
+    const next = this.#tree.child(this.#at, step);
+    if (next === undefined)
+      return this.#tree.has(this.#at, FLAG.listed)
+        ? { kind: "dangling", detail: "ENOENT" }
+        : { kind: "unseen", node: this.#at };
+    if (this.#tree.type(next) === "link") return this.#enter(next);
+    this.#at = next;
+    return undefined;
+  }
+
+  #up(): LinkEnd | undefined {
+    if (this.#at === ROOT) return { kind: "outside" };
+    this.#at = this.#tree.parents.get(this.#at);
+    return undefined;
+  }
 }

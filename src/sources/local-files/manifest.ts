@@ -127,7 +127,7 @@ export class Manifest {
   path(node: Node): ByteName[] {
     const names: ByteName[] = [];
     for (let at = node; at !== ROOT; at = this.parents.get(at)) names.push(this.names.get(at));
-    return names.reverse();
+    return names.toReversed();
   }
 
   /** The path's components as text. */
@@ -135,9 +135,10 @@ export class Manifest {
     return this.path(node).map(printableName);
   }
 
-  *children(node: Node): Generator<Node> {
+  *children(node: Node): Generator<Node, undefined> {
     const start = this.childStarts.get(node);
     for (let at = start; at < start + this.childCounts.get(node); at += 1) yield at;
+    return undefined;
   }
 
   /** Finds a child by its bytes. */

@@ -11,10 +11,11 @@ import { resolveLink } from "./link.ts";
 import { FLAG, type Node } from "./manifest.ts";
 import { Budget, type Meter } from "./meter.ts";
 import { FileReader } from "./read-file.ts";
-import { select, type Question, type Selection } from "./select.ts";
+import { select, type Question } from "./select.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { gapsByNode, type View } from "./view.ts";
-import { walk, type Walk } from "./walk.ts";
+import type { Walk } from "./place-gap.ts";
+import { walk } from "./walk.ts";
 import { readWindow, type Span } from "./window.ts";
 
 /** One scorable, as this source answers it. */
@@ -164,7 +165,7 @@ function buildEntries(
     const entries = kept.map((node) => builder.present(node));
     const { before } = view;
     if (before !== undefined) entries.push(...deleted.map((node) => builder.deleted(node, before)));
-    return entries.sort((left, right) =>
+    return entries.toSorted((left, right) =>
       left.uri < right.uri ? -1 : left.uri > right.uri ? 1 : 0,
     );
   } finally {

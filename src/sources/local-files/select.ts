@@ -3,7 +3,7 @@ import type { Glob, Progress } from "../../core/glob.ts";
 import type { Match } from "../../core/scorable.ts";
 import { FLAG, ROOT, type Node } from "./manifest.ts";
 import { printableName } from "./name.ts";
-import { changeAt, contentNode, endOf, uriOf, type View } from "./view.ts";
+import { changeAt, endOf, uriOf, type View } from "./view.ts";
 
 /** What a scorable asks of a root. */
 export interface Question {
@@ -83,40 +83,38 @@ class Selecting {
   }
 
   #accept(node: Node): void {
-    const { tree, outside } = this.#view;
+    if (this.#question.extent === "delta") this.#acceptDelta(node);
+    else this.#acceptCandidate(node);
+  }
+
+  #acceptCandidate(node: Node): void {
+    const { tree } = this.#view;
     const type = tree.type(node);
-    const exact = this.#question.match === "exact";
-    if (this.#question.extent === "delta") {
-      this.#acceptDelta(node);
-      return;
-    }
-    if (exact && type !== "file" && type !== "link")
+    if (this.#question.match === "exact" && type !== "file" && type !== "link")
       this.#gaps.push(this.#gap("not_a_file", node, `it is a ${type.replace("_", " ")}`));
     if (type === "directory" || !tree.has(node, FLAG.stat)) return;
-    if (outside.has(node)) this.#outside += 1;
-    else if (changeAt(this.#view, node).change !== "unchanged" || exact) this.#nodes.push(node);
-    else if (type === "file") this.#unchanged += 1;
     if (type === "link") this.#addEndGap(node);
+    this.#sort(node, changeAt(this.#view, node).change !== "unchanged");
+  }
+
+  /** An exact location is shown also where the run left it alone. */
+  #sort(node: Node, changed: boolean): void {
+    if (this.#view.outside.has(node)) this.#outside += 1;
+    else if (changed || this.#question.match === "exact") this.#nodes.push(node);
+    else if (this.#view.tree.type(node) === "file") this.#unchanged += 1;
   }
 
   #acceptDelta(node: Node): void {
-    const { tree, changes, outside } = this.#view;
-    if (outside.has(node)) this.#outside += 1;
-    else if (changes.of(node) !== "unchanged") this.#nodes.push(node);
-    else if (tree.type(node) === "file") this.#unchanged += 1;
+    const changed = this.#view.changes.of(node) !== "unchanged";
+    if (this.#view.outside.has(node)) this.#outside += 1;
+    else if (changed) this.#nodes.push(node);
+    else if (this.#view.tree.type(node) === "file") this.#unchanged += 1;
   }
 
   /** What a link leads to could hold content: where it was not read, that is a gap. */
   #addEndGap(node: Node): void {
-    if (
-      changeAt(this.#view, node).change === "unchanged" &&
-      this.#view.before !== undefined &&
-      contentNode(this.#view, node) !== undefined
-    )
-      return;
     const end = endOf(this.#view, node);
-    if (end === undefined) return;
-    switch (end.kind) {
+    switch (end?.kind) {
       case "outside":
         this.#gaps.push(this.#gap("link_outside_root", node));
         return;
@@ -129,30 +127,27 @@ class Selecting {
         );
         return;
       case "inside":
-        return;
+      case undefined:
     }
   }
 
-  /** A link to a directory is not descended into: what lies there counts under its own name, where the pattern covers that. */
+  /**
+   * A link to a directory is not descended into: what lies there counts under its own name, where the pattern covers that.
+   * What stands at the link's own location is told by `#addEndGap`.
+   */
   #addLinkGap(node: Node, accepted: boolean): void {
     const end = endOf(this.#view, node);
     if (end === undefined) return;
-    switch (end.kind) {
-      case "outside":
-        if (!accepted) this.#gaps.push(this.#gap("link_outside_root", node));
-        return;
-      case "dangling":
-        if (!accepted && end.detail !== "ENOENT")
-          this.#gaps.push(this.#gap("link_not_followed", node, end.detail));
-        return;
-      case "unseen":
-        if (!accepted) this.#gaps.push(this.#gap("link_not_followed", node));
-        return;
-      case "inside":
-        if (this.#view.tree.type(end.node) === "directory" && !this.#covers(end.node))
-          this.#gaps.push(this.#gap("link_not_followed", node));
-        return;
+    if (end.kind === "inside") {
+      const isDirectory = this.#view.tree.type(end.node) === "directory";
+      if (isDirectory && !this.#covers(end.node))
+        this.#gaps.push(this.#gap("link_not_followed", node));
+      return;
     }
+    if (accepted) return;
+    if (end.kind === "outside") this.#gaps.push(this.#gap("link_outside_root", node));
+    else if (end.kind === "unseen" || end.detail !== "ENOENT")
+      this.#gaps.push(this.#gap("link_not_followed", node));
   }
 
   #covers(directory: Node): boolean {

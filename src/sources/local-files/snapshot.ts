@@ -6,7 +6,9 @@ import { Descent } from "./descent.ts";
 import { columnsOf, FLAG, type Manifest, type Node } from "./manifest.ts";
 import { Aborted, Budget, type Meter } from "./meter.ts";
 import { FileReader, type Reading } from "./read-file.ts";
-import { directoriesOf, walk, type PlaceGap } from "./walk.ts";
+import type { PlaceGap } from "./place-gap.ts";
+import { filesOf } from "./traverse.ts";
+import { walk } from "./walk.ts";
 
 /** A tree before a run: its manifest, what of its content was kept, and how far it may be trusted. */
 export interface Snapshot {
@@ -81,14 +83,11 @@ export function digestFiles(
   const reader = new FileReader(confined);
   let without = 0;
   try {
-    for (const directory of directoriesOf(tree)) {
-      for (const node of tree.children(directory)) {
-        if (tree.type(node) !== "file") continue;
-        const reading = options.wants(node)
-          ? readNode({ descent, reader, tree }, node, options)
-          : undefined;
-        if (reading?.sha256 === undefined) without += 1;
-      }
+    for (const node of filesOf(tree)) {
+      const reading = options.wants(node)
+        ? readNode({ descent, reader, tree }, node, options)
+        : undefined;
+      if (reading?.sha256 === undefined) without += 1;
     }
   } finally {
     descent[Symbol.dispose]();
@@ -129,11 +128,7 @@ export function readNode(place: Place, node: Node, options: DigestOptions): Read
 
 /** The sizes up to which all files fit the budgets: the smallest come first, so that one large file cannot starve the rest. */
 function planOf(tree: Manifest, limits: Limits): { digestSize: number; priorSize: number } {
-  const sizes: number[] = [];
-  for (const directory of directoriesOf(tree))
-    for (const node of tree.children(directory))
-      if (tree.type(node) === "file") sizes.push(tree.sizes.get(node));
-  const ordered = Float64Array.from(sizes).sort();
+  const ordered = Float64Array.from(filesOf(tree), (node) => tree.sizes.get(node)).toSorted();
   return {
     digestSize: largestWithin(ordered, limits.maxDigestBytes),
     priorSize: Math.min(limits.maxPriorFileBytes, largestWithin(ordered, limits.maxPriorBytes)),

@@ -1,21 +1,12 @@
-import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { UpheldError } from "../../core/errors.ts";
-import { gap, type Gap } from "../../core/gap.ts";
-import { Digest, ObservationId } from "../../core/ids.ts";
 import type { Identifier } from "../../core/identifier.ts";
+import { Digest } from "../../core/ids.ts";
 import { DEFAULT_LIMITS, LIMITS, limitsOf, type Limits } from "../../core/limits.ts";
 import { parseLocator, RootName } from "../../core/locator.ts";
-import {
-  acquisitionOf,
-  type AttributionMethod,
-  type Coverage,
-  type Observation,
-  type SurfacePayload,
-} from "../../core/observation.ts";
+import type { Observation } from "../../core/observation.ts";
 import { globOfScorable, type SurfaceScorable } from "../../core/scorable.ts";
-import type { ScopeKey } from "../../core/scope.ts";
 import type {
   Baseline,
   BaselineSource,
@@ -25,8 +16,8 @@ import type {
 import { nanosecondsOf, timestampOf } from "../../core/timestamp.ts";
 import { WorkerClient } from "./client.ts";
 import type { Touched } from "./meter.ts";
-import type { Answer } from "./observe.ts";
-import type { BaselineFacts, PlainRequest, Result, RootUnavailable } from "./protocol.ts";
+import { observationOf, unavailableObservation } from "./observation.ts";
+import type { BaselineFacts, PlainRequest, Result } from "./protocol.ts";
 
 /** The directory that is looked at, and its name in uris. */
 export interface LocalRoot {
@@ -153,20 +144,20 @@ export class LocalFileSurfaceSource implements BaselineSource {
       },
       options,
     );
+    const source = this.identifier();
     const baseline = usesBaseline ? options.baseline : undefined;
-    if (result.kind === "unavailable")
-      return requests.map((request) => this.#unavailable(request, result.why, result.at));
+    if (result.kind === "unavailable") {
+      const look = { source, baseline, at: result.at, root: this.#root.name };
+      return requests.map((request) => unavailableObservation(request, result.why, look));
+    }
     if (result.kind !== "answers")
       throw new UpheldError("internal", `the worker answered ${result.kind}`);
+    const look = { source, baseline, at: result.at, confinement: result.confinement };
     return requests.map((request, index) => {
       const answer = result.answers[index];
       if (answer === undefined)
         throw new UpheldError("internal", "the worker left a request unanswered");
-      return this.#observation(request, answer, {
-        baseline,
-        at: result.at,
-        confinement: result.confinement,
-      });
+      return observationOf(request, answer, look);
     });
   }
 
@@ -230,91 +221,4 @@ export class LocalFileSurfaceSource implements BaselineSource {
         scorable.scope?.labels !== undefined || scorable.scope?.attemptId !== undefined,
     };
   }
-
-  #observation(
-    request: ObservationRequest<SurfaceScorable>,
-    answer: Answer,
-    context: Context,
-  ): Observation {
-    const coverage: Coverage = {
-      gaps: answer.gaps,
-      listed: answer.listed,
-      readBytes: answer.readBytes,
-      shown: answer.shown,
-      total: answer.total,
-      ...(answer.unchanged === undefined ? {} : { unchanged: answer.unchanged }),
-      confinement: context.confinement,
-    };
-    return this.#envelope(request, answer.gaps, context.at, {
-      attribution: {
-        method: answer.method,
-        ...(context.baseline === undefined ? {} : { baseline: context.baseline.digest }),
-      },
-      entries: answer.entries,
-      coverage,
-      excludedOutsideScope: answer.outsideScope,
-      scopeKeysNotApplied: notApplied(request.scorable, answer.method),
-    });
-  }
-
-  #unavailable(
-    request: ObservationRequest<SurfaceScorable>,
-    why: RootUnavailable,
-    at: bigint,
-  ): Observation {
-    const gaps = [gap(why.unavailable, `${this.#root.name}:/`, { detail: why.detail })];
-    const observation = this.#envelope(request, gaps, at, {
-      attribution: { method: "none" },
-      entries: [],
-      coverage: { gaps, listed: 0, readBytes: 0, shown: 0, total: 0, confinement: "unverified" },
-      excludedOutsideScope: 0,
-      scopeKeysNotApplied: notApplied(request.scorable, "none"),
-    });
-    return { ...observation, acquisition: "unavailable" };
-  }
-
-  #envelope(
-    request: ObservationRequest<SurfaceScorable>,
-    gaps: readonly Gap[],
-    at: bigint,
-    body: Body,
-  ): Observation {
-    const payload: SurfacePayload = {
-      kind: "surface",
-      schemaVersion: 1,
-      scope: request.scorable,
-      extent: request.extent ?? "candidates",
-      ...body,
-    };
-    return {
-      id: ObservationId.parse(randomUUID()),
-      source: this.identifier(),
-      acquisition: acquisitionOf(gaps),
-      observedAt: timestampOf(at),
-      scorable: request.scorable,
-      payload,
-      metadata: {},
-    };
-  }
-}
-
-type Body = Omit<SurfacePayload, "kind" | "schemaVersion" | "scope" | "extent">;
-
-interface Context {
-  readonly baseline: Baseline | undefined;
-  readonly at: bigint;
-  readonly confinement: "handle" | "identity";
-}
-
-/** Under a baseline the run itself delimits what is seen: only labels say something that no file shows. */
-function notApplied(scorable: SurfaceScorable, method: AttributionMethod): ScopeKey[] {
-  const scope = scorable.scope ?? {};
-  const keys: ScopeKey[] = [];
-  if (method === "none" && scope.window !== undefined) keys.push("window");
-  if (scope.labels !== undefined) keys.push("labels");
-  if ((method === "window" || method === "none") && scope.attemptId !== undefined)
-    keys.push("attemptId");
-  if ((method === "window" || method === "none") && scope.baseline !== undefined)
-    keys.push("baseline");
-  return keys;
 }

@@ -6,7 +6,7 @@ import type { Manifest, Node } from "./manifest.ts";
 import type { ByteName } from "./name.ts";
 import { resolveLink, type LinkEnd } from "./link.ts";
 import type { Snapshot } from "./snapshot.ts";
-import type { PlaceGap } from "./walk.ts";
+import type { PlaceGap } from "./place-gap.ts";
 
 /** A root at the moment of an observation, compared with the world before where that is known. */
 export interface View {

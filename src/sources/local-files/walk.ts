@@ -7,19 +7,8 @@ import { FLAG, Manifest, ROOT, TYPES, type Node } from "./manifest.ts";
 import { Aborted, type Budget, type Meter } from "./meter.ts";
 import { mountIdOf, mountsBelow } from "./mounts.ts";
 import { printableName, type ByteName } from "./name.ts";
-
-/** A place of the tree that was not seen, and why. */
-export interface PlaceGap {
-  readonly node: Node;
-  readonly code: GapCode;
-  readonly detail?: string;
-}
-
-/** A tree as it was found. */
-export interface Walk {
-  readonly tree: Manifest;
-  readonly gaps: readonly PlaceGap[];
-}
+import type { PlaceGap, Walk } from "./place-gap.ts";
+import { directoriesOf } from "./traverse.ts";
 
 export interface WalkOptions {
   readonly meter: Meter;
@@ -143,7 +132,7 @@ class Walker {
       )
         directories.push(child);
     }
-    for (const child of directories.reverse())
+    for (const child of directories.toReversed())
       this.#pending.push({ node: child, progress: progress.get(child) });
   }
 
@@ -168,7 +157,7 @@ class Walker {
         `${found.length} names of it were listed, more are there`,
       );
     else this.#tree.mark(node, FLAG.listed);
-    return found.sort();
+    return found.toSorted();
   }
 
   #step(
@@ -302,18 +291,5 @@ class Walker {
           detail: "a file system was mounted below the root",
         });
     this.#mounts = mounts;
-  }
-}
-
-/** The directories that were listed, each after its parent. */
-export function* directoriesOf(tree: Manifest): Generator<Node> {
-  const pending: Node[] = [ROOT];
-  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    if (!tree.has(node, FLAG.listed) && tree.childCounts.get(node) === 0) continue;
-    yield node;
-    const below: Node[] = [];
-    for (const child of tree.children(node))
-      if (tree.type(child) === "directory") below.push(child);
-    for (const child of below.reverse()) pending.push(child);
   }
 }

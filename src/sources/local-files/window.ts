@@ -1,7 +1,7 @@
 import type { GapCode } from "../../core/gap.ts";
 import { Changes } from "./changes.ts";
 import { FLAG, ROOT, type Manifest, type Node } from "./manifest.ts";
-import { directoriesOf } from "./walk.ts";
+import { directoriesOf } from "./traverse.ts";
 
 /** A span of the clock, in nanoseconds, closed at both ends. */
 export interface Span {
@@ -29,26 +29,29 @@ export function readWindow(
   skewNs: bigint,
   notApplied: readonly GapCode[],
 ): WindowReading {
+  if (window === undefined) return nothingKnown(tree, ["baseline_missing", ...notApplied]);
   const changes = new Changes();
   const outside = new Set<Node>();
-  const wide =
-    window === undefined
-      ? undefined
-      : { from: window.from - skewNs - TICK_NS, to: window.to + skewNs + TICK_NS };
+  const wide = { from: window.from - skewNs - TICK_NS, to: window.to + skewNs + TICK_NS };
   const recent = new Set<Node>();
   for (const directory of directoriesOf(tree)) {
     const above = directory !== ROOT && recent.has(tree.parents.get(directory));
-    if (above || wide === undefined || tree.changed.get(directory) >= wide.from)
-      recent.add(directory);
+    if (above || tree.changed.get(directory) >= wide.from) recent.add(directory);
     for (const node of tree.children(directory)) {
       if (!tree.has(node, FLAG.stat)) continue;
-      if (window === undefined || wide === undefined)
-        changes.setUnknown(node, ["baseline_missing", ...notApplied]);
-      else if (!recent.has(directory) && newestOf(tree, node) < wide.from) outside.add(node);
+      const old = !recent.has(directory) && newestOf(tree, node) < wide.from;
+      if (old) outside.add(node);
       else classify(changes, tree, node, { window, wide, notApplied });
     }
   }
   return { changes, outside };
+}
+
+function nothingKnown(tree: Manifest, reasons: readonly GapCode[]): WindowReading {
+  const changes = new Changes();
+  for (const directory of directoriesOf(tree))
+    for (const node of tree.children(directory)) changes.setUnknown(node, reasons);
+  return { changes, outside: new Set() };
 }
 
 interface Windows {
