@@ -3,7 +3,7 @@ import { Change } from "./change.ts";
 import { GapCode } from "./gap.ts";
 import { Digest } from "./ids.ts";
 import { matchContent, type Finding } from "./match-content.ts";
-import { Matcher, matcherFingerprint } from "./matcher.ts";
+import { matcherFingerprint, type Matcher } from "./matcher.ts";
 import { Encoding, type Content } from "./text.ts";
 import { Timestamp } from "./timestamp.ts";
 

@@ -51,6 +51,11 @@ export const Coverage = z
     total: z.int().min(0),
     /** Matching locations that the run did not change; absent where that count is not known. */
     unchanged: z.int().min(0).optional(),
+    /**
+     * Links in scope that are no entries here, since what lies behind them stands under its own name. Absent where they are
+     * not known: then only a question about these very locations can be refuted.
+     */
+    links: z.array(z.string().min(1)).readonly().optional(),
     /** How it was made sure that what was read lies inside the root. */
     confinement: z.enum(["handle", "identity", "unverified", "not-applicable"]),
   })

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { UpheldError } from "./errors.ts";
 
 /** What a kind of a union declares about itself: its stable tag and its form, and whatever the shared code needs to know. */

@@ -3,12 +3,14 @@ import type { Identifier } from "./identifier.ts";
 import type { Observation } from "./observation.ts";
 import type { ObservationRequest } from "./source.ts";
 import type { ConversationScorable, SurfaceScorable } from "./scorable.ts";
+import type { ScoringScope } from "./scope.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** What a condition is asked of: the roots of the run, by name and kind of surface, and its conversation. */
+/** What a condition is asked of: the roots of the run, by name and kind of surface, its conversation, and its scope. */
 export interface ScoringContext {
   readonly roots: readonly { readonly name: string; readonly surface: string }[];
-  readonly conversation?: ConversationScorable;
+  readonly conversation?: ConversationScorable | undefined;
+  readonly scope?: ScoringScope | undefined;
 }
 
 export type Need = ObservationRequest<SurfaceScorable | ConversationScorable>;
