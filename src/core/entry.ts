@@ -113,6 +113,9 @@ export function matchState(matcher: Matcher | undefined, state: EntryState): Fin
   if (!holdsContent(state)) return { value: "absent" };
   const recorded = matcher === undefined ? undefined : recordedFinding(matcher, state);
   if (recorded !== undefined) return { value: recorded };
+  // The size of a link that was not read through is that of the link.
+  if (state.type !== "file" && state.unread !== undefined && state.sha256 === undefined)
+    return { value: "unknown", reason: state.unread.code };
   const finding = matchContent(matcher, state, contentOfState(state));
   if (finding.value !== "unknown" || state.unread === undefined) return finding;
   return { value: "unknown", reason: state.unread.code };

@@ -3,7 +3,7 @@ import { canonicalJson } from "./canonical-json.ts";
 import type { GapCode } from "./gap.ts";
 import type { Digest } from "./ids.ts";
 import { jsonAt, type Matcher, type TextMatcher } from "./matcher.ts";
-import { byteForms, byteText, comparable, encodedForms, withoutMark } from "./needle.ts";
+import { byteForms, byteText, comparable, encodedIn, withoutMark } from "./needle.ts";
 import { bytesOf, type Content } from "./text.ts";
 
 /** What a matcher found: it is there, it is not, or it cannot be told, and why not. */
@@ -17,6 +17,8 @@ export interface ContentFacts {
   readonly sizeBytes: number;
   readonly sha256?: Digest | undefined;
 }
+
+type Of<Kind extends Matcher["kind"]> = Extract<Matcher, { kind: Kind }>;
 
 const PRESENT: Finding = { value: "present" };
 const ABSENT: Finding = { value: "absent" };
@@ -35,59 +37,79 @@ export function matchContent(
   facts: ContentFacts,
   content: Content | undefined,
 ): Finding {
-  if (matcher === undefined) return facts.sizeBytes > 0 ? PRESENT : ABSENT;
+  if (matcher === undefined) return presentWhen(facts.sizeBytes > 0);
   switch (matcher.kind) {
     case "empty":
-      return facts.sizeBytes === 0 ? PRESENT : ABSENT;
+      return presentWhen(facts.sizeBytes === 0);
     case "digest":
-      if (facts.sha256 === undefined) return { value: "unknown", reason: "read_limit_exceeded" };
-      return facts.sha256 === matcher.sha256 ? PRESENT : ABSENT;
+      return matchDigest(matcher.sha256, facts.sha256);
     case "contains":
     case "equals":
     case "regex":
-      return content === undefined ? CUT : matchText(matcher, content);
+      return matchText(matcher, content);
     case "json":
-      return content === undefined ? CUT : matchJson(matcher.path, matcher.value, content);
+      return matchJson(matcher.path, matcher.value, content);
   }
 }
 
-function matchText(matcher: TextMatcher, content: Content): Finding {
+function presentWhen(isPresent: boolean): Finding {
+  return isPresent ? PRESENT : ABSENT;
+}
+
+function matchDigest(wanted: Digest, found: Digest | undefined): Finding {
+  return found === undefined
+    ? { value: "unknown", reason: "read_limit_exceeded" }
+    : presentWhen(found === wanted);
+}
+
+function matchText(matcher: TextMatcher, content: Content | undefined): Finding {
+  if (content === undefined) return CUT;
   if (content.encoding === "binary") return matchBinary(matcher, content.bytes, content.whole);
+  if (matcher.kind === "contains") return matchContains(matcher, content);
+  if (!content.whole) return CUT;
+  return matcher.kind === "equals" ? matchEquals(matcher, content) : matchRegex(matcher, content);
+}
+
+type TextContent = Extract<Content, { text: string }>;
+
+function matchContains(matcher: Of<"contains">, content: TextContent): Finding {
+  if (containsText(matcher, content)) return PRESENT;
+  if (!content.whole) return CUT;
+  return mayBeMisread(matcher, content) && holdsBytes(matcher, bytesOf(content))
+    ? NOT_TEXT
+    : ABSENT;
+}
+
+function matchEquals(matcher: Of<"equals">, content: TextContent): Finding {
+  const wanted = comparable(withoutMark(matcher.value), matcher);
+  if (comparable(withoutMark(content.text), matcher) === wanted) return PRESENT;
+  const isHidden =
+    mayBeMisread(matcher, content) && byteForms(matcher).includes(byteText(bytesOf(content)));
+  return isHidden ? NOT_TEXT : ABSENT;
+}
+
+/** Over the text as it stands, and with its line endings and composed forms made alike. */
+function matchRegex(matcher: Of<"regex">, content: TextContent): Finding {
+  const raw = withoutMark(content.text);
+  const alike = comparable(raw, { ...matcher, caseSensitive: true });
+  const pattern = matcher.unicode === "nfc" ? matcher.pattern.normalize("NFC") : matcher.pattern;
+  const regex = RE2JS.compile(pattern, matcher.caseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
+  return presentWhen(regex.matcher(alike).find() || (alike !== raw && regex.matcher(raw).find()));
+}
+
+function containsText(matcher: Of<"contains">, content: TextContent): boolean {
+  // As it stands first: composing could join the last letter of what was asked for with a mark that follows it.
+  if (content.text.includes(matcher.value)) return true;
   const text = comparable(
     withoutMark(content.whole ? content.text : settled(content.text)),
     matcher,
   );
-  switch (matcher.kind) {
-    case "contains":
-      if (containsText(matcher, text, content)) return PRESENT;
-      if (!content.whole) return CUT;
-      return hidesBytes(matcher, content) ? NOT_TEXT : ABSENT;
-    case "equals":
-      if (!content.whole) return CUT;
-      return text === comparable(withoutMark(matcher.value), matcher) ? PRESENT : ABSENT;
-    case "regex":
-      if (!content.whole) return CUT;
-      return RE2JS.compile(matcher.pattern, matcher.caseSensitive ? 0 : RE2JS.CASE_INSENSITIVE)
-        .matcher(
-          matcher.caseSensitive
-            ? text
-            : comparable(withoutMark(content.text), { ...matcher, caseSensitive: true }),
-        )
-        .find()
-        ? PRESENT
-        : ABSENT;
-  }
+  return text.includes(comparable(matcher.value, matcher)) || holdsEncoded(matcher, content);
 }
 
-function containsText(
-  matcher: Extract<Matcher, { kind: "contains" }>,
-  text: string,
-  content: Extract<Content, { text: string }>,
-): boolean {
-  // As it stands first: composing could join the last letter of what was asked for with a mark that follows it.
-  if (content.text.includes(matcher.value) || text.includes(comparable(matcher.value, matcher)))
-    return true;
-  return encodedForms(matcher).some((form) => content.text.includes(form));
+function holdsEncoded(matcher: Of<"contains">, { text }: TextContent): boolean {
+  if (matcher.alsoEncoded.length === 0) return false;
+  return encodedIn(matcher, byteText(new TextEncoder().encode(text)), text);
 }
 
 /** Bytes that are not text cannot rule a match out, but the text's own bytes in them are a witness. */
@@ -96,26 +118,24 @@ function matchBinary(matcher: TextMatcher, bytes: Uint8Array, whole: boolean): F
   return whole ? NOT_TEXT : CUT;
 }
 
-function holdsBytes(matcher: Extract<Matcher, { kind: "contains" }>, bytes: Uint8Array): boolean {
+function holdsBytes(matcher: Of<"contains">, bytes: Uint8Array): boolean {
   const hay = byteText(bytes);
-  const forms = [...byteForms(matcher), ...encodedForms(matcher)];
+  if (encodedIn(matcher, hay, hay)) return true;
+  const forms = byteForms(matcher);
   if (matcher.caseSensitive) return forms.some((form) => hay.includes(form));
   const folded = upperAscii(hay);
   return forms.some((form) => folded.includes(upperAscii(form)));
 }
 
-/** True where whole text, read as another encoding, would hold what was asked for: then the encoding may be guessed wrong. */
-function hidesBytes(
-  matcher: Extract<Matcher, { kind: "contains" }>,
-  content: Extract<Content, { text: string }>,
-): boolean {
-  const asciiOnly = /^[\0-\x7f]*$/.test(matcher.value);
-  // In valid UTF-8 without a NUL, the UTF-16 bytes of an ASCII text cannot occur.
-  if (content.encoding === "utf-8" && asciiOnly) return false;
-  return holdsBytes(matcher, bytesOf(content));
+/** True where the encoding of whole text may be guessed wrong, so that what was asked for could stand in it unseen. */
+function mayBeMisread(matcher: Of<"contains" | "equals">, content: TextContent): boolean {
+  const isAscii = /^[\0-\x7f]*$/.test(matcher.value);
+  // In UTF-8 without a NUL, the UTF-16 bytes of an ASCII text cannot occur.
+  return content.encoding !== "utf-8" || !isAscii || content.text.includes("\0");
 }
 
-function matchJson(path: string, value: unknown, content: Content): Finding {
+function matchJson(path: string, value: unknown, content: Content | undefined): Finding {
+  if (content === undefined) return CUT;
   if (content.encoding === "binary") return content.whole ? NOT_TEXT : CUT;
   if (!content.whole) return CUT;
   try {
@@ -128,7 +148,21 @@ function matchJson(path: string, value: unknown, content: Content): Finding {
 
 /** A cut text without its last characters, which could still have composed with what came after. */
 function settled(text: string): string {
-  return text.replace(/[^\p{M}]{0,3}\p{M}*$/u, "");
+  let end = text.length;
+  while (end > 0 && isMark(text, end)) end = before(text, end);
+  for (let dropped = 0; dropped < 3 && end > 0 && !isMark(text, end); dropped += 1)
+    end = before(text, end);
+  return text.slice(0, end);
+}
+
+/** Where the character that ends at `end` starts. */
+function before(text: string, end: number): number {
+  const isPair = end > 1 && (text.codePointAt(end - 2) ?? 0) > 0xffff;
+  return isPair ? end - 2 : end - 1;
+}
+
+function isMark(text: string, end: number): boolean {
+  return /^\p{M}$/u.test(text.slice(before(text, end), end));
 }
 
 function upperAscii(text: string): string {

@@ -2,7 +2,13 @@ import { RE2JS } from "re2js";
 import { z } from "zod";
 import { parseStrictJson } from "./strict-json.ts";
 import { Digest } from "./ids.ts";
+import { isWellFormed } from "./canonical-json.ts";
 import { fingerprint } from "./fingerprint.ts";
+
+/** The fewest bytes that are looked for in base64 and hex. */
+export const MIN_ENCODED_BYTES = 6;
+
+const HALF_PAIR = "the text holds half a surrogate pair, which no content can hold";
 
 const text = {
   /** Upper and lower case differ unless told otherwise. */
@@ -22,7 +28,8 @@ export const Matcher = z.discriminatedUnion("kind", [
       kind: z.literal("contains"),
       value: z
         .string()
-        .min(1, "an empty text is contained in everything; ask for what must be there"),
+        .min(1, "an empty text is contained in everything; ask for what must be there")
+        .refine(isWellFormed, HALF_PAIR),
       ...text,
       /** Also find the text written in these encodings. */
       alsoEncoded: z
@@ -30,13 +37,29 @@ export const Matcher = z.discriminatedUnion("kind", [
         .readonly()
         .default([]),
     })
+    .readonly()
+    .refine(
+      ({ alsoEncoded, value }) =>
+        alsoEncoded.every((encoding) => encoding === "url") ||
+        new TextEncoder().encode(value).length >= MIN_ENCODED_BYTES,
+      `the base64 and hex of fewer than ${MIN_ENCODED_BYTES} bytes stand in any text by chance`,
+    ),
+  z
+    .strictObject({
+      kind: z.literal("equals"),
+      value: z.string().refine(isWellFormed, HALF_PAIR),
+      ...text,
+    })
     .readonly(),
-  z.strictObject({ kind: z.literal("equals"), value: z.string(), ...text }).readonly(),
   z
     .strictObject({
       kind: z.literal("regex"),
       /** RE2 syntax, linear time; found anywhere in the text. */
-      pattern: z.string().min(1).refine(isRegex, "not a pattern in RE2 syntax"),
+      pattern: z
+        .string()
+        .min(1)
+        .refine(isWellFormed, HALF_PAIR)
+        .refine(isRegex, "not a pattern in RE2 syntax"),
       ...text,
     })
     .readonly(),
@@ -93,6 +116,7 @@ function textOptions(matcher: TextMatcher): string {
 function isRegex(pattern: string): boolean {
   try {
     RE2JS.compile(pattern);
+    RE2JS.compile(pattern.normalize("NFC"));
     return true;
   } catch {
     return false;
@@ -108,6 +132,8 @@ export function jsonAt(text: string, pointer: string): unknown {
   return steps.reduce<unknown>((value, step) => {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, step))
       return undefined;
+    // A list has no members but its items, which are numbered without leading zeros.
+    if (Array.isArray(value) && !/^(0|[1-9][0-9]*)$/.test(step)) return undefined;
     return (value as Readonly<Record<string, unknown>>)[step];
   }, parseStrictJson(text));
 }

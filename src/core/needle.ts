@@ -2,6 +2,7 @@ import type { Matcher } from "./matcher.ts";
 import { utf16 } from "./text.ts";
 
 type Contains = Extract<Matcher, { kind: "contains" }>;
+type Wanted = Pick<Contains, "value" | "lineEndings" | "unicode">;
 
 /** A text brought to the form in which a matcher compares. */
 export function comparable(
@@ -22,7 +23,7 @@ export function withoutMark(text: string): string {
 }
 
 /** The spellings of a text under which its own bytes are looked for in content that is not text. */
-export function spellings(matcher: Contains): readonly string[] {
+export function spellings(matcher: Wanted): readonly string[] {
   const forms =
     matcher.unicode === "nfc"
       ? [matcher.value, matcher.value.normalize("NFC"), matcher.value.normalize("NFD")]
@@ -40,7 +41,7 @@ export function spellings(matcher: Contains): readonly string[] {
 }
 
 /** The byte sequences, as one character a byte, that hold a text in UTF-8 or UTF-16. */
-export function byteForms(matcher: Contains): readonly string[] {
+export function byteForms(matcher: Wanted): readonly string[] {
   const encoder = new TextEncoder();
   return [
     ...new Set(
@@ -53,19 +54,40 @@ export function byteForms(matcher: Contains): readonly string[] {
   ];
 }
 
-/** The text as it stands when it was written in base64 (at each of three alignments), hex or URL encoding. */
-export function encodedForms(matcher: Contains): readonly string[] {
-  const bytes = new TextEncoder().encode(matcher.value);
-  return matcher.alsoEncoded.flatMap((encoding) => {
+/**
+ * Whether a text was written in one of the encodings that were asked for: base64 at each of three alignments, also in its
+ * form for urls and broken into lines, hex, or URL encoding of any of its characters. `text` is the content as it reads, and
+ * `bytes` its UTF-8 as one character a byte.
+ */
+export function encodedIn(matcher: Contains, bytes: string, text: string): boolean {
+  const wanted = new TextEncoder().encode(matcher.value);
+  return matcher.alsoEncoded.some((encoding) => {
     switch (encoding) {
       case "base64":
-        return [0, 1, 2].map((shift) => base64Core(bytes, shift)).filter((form) => form.length > 0);
+        return base64In(wanted, text);
       case "hex":
-        return [hexOf(bytes), hexOf(bytes).toUpperCase()];
+        return text.toLowerCase().includes(hexOf(wanted));
       case "url":
-        return urlForms(matcher.value);
+        return urlIn(byteText(wanted), bytes);
     }
   });
+}
+
+function base64In(wanted: Uint8Array, text: string): boolean {
+  const joined = text
+    .replace(/[\r\n]+[ \t]*/g, "")
+    .replaceAll("-", "+")
+    .replaceAll("_", "/");
+  return [0, 1, 2].some((shift) => joined.includes(base64Core(wanted, shift)));
+}
+
+function urlIn(wanted: string, bytes: string): boolean {
+  const read = bytes.replace(/%([0-9a-f]{2})/gi, (_, code: string) =>
+    String.fromCharCode(parseInt(code, 16)),
+  );
+  return (
+    read.includes(wanted) || (read.includes("+") && read.replaceAll("+", " ").includes(wanted))
+  );
 }
 
 /** Bytes as a text of one character each, so that the engine's own search finds sequences in them. */
@@ -88,10 +110,4 @@ function base64Core(bytes: Uint8Array, shift: number): string {
 
 function hexOf(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function urlForms(text: string): readonly string[] {
-  const upper = encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\uFFFD"));
-  const lower = upper.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
-  return [...new Set([upper, lower, upper.replaceAll("%20", "+"), lower.replaceAll("%20", "+")])];
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { canonicalJson } from "./canonical-json.ts";
 import { Conversation } from "./conversation.ts";
 import { SurfaceEntry } from "./entry.ts";
 import { Gap } from "./gap.ts";
@@ -142,13 +143,10 @@ export const Observation = z
         path: ["payload"],
         message: `acquisition is ${observation.acquisition}, yet there are entries`,
       });
-    if (
-      observation.payload.kind === "surface" &&
-      JSON.stringify(observation.payload.scope) !== JSON.stringify(observation.scorable)
-    )
+    if (!isOfScorable(observation))
       context.addIssue({
         code: "custom",
-        path: ["payload", "scope"],
+        path: ["payload"],
         message: "the payload is of another scorable",
       });
   });
@@ -172,6 +170,23 @@ export function parseObservation(value: unknown): Observation {
   throw new UpheldError("observation_changed", `not an observation: ${issuesOf(parsed.error)}`, {
     cause: parsed.error,
   });
+}
+
+/** A surface is of the locations that it names; a conversation is the one that was asked for, and no longer. */
+function isOfScorable({
+  scorable,
+  payload,
+}: {
+  readonly scorable: SurfaceScorable | ConversationScorable | MessageScorable;
+  readonly payload: Payload;
+}): boolean {
+  if (payload.kind === "surface") return canonicalJson(payload.scope) === canonicalJson(scorable);
+  if (scorable.kind !== "conversation") return scorable.kind === "message";
+  const { conversationId, throughSequence } = scorable;
+  return (
+    payload.conversation.id === conversationId &&
+    (throughSequence === undefined || payload.conversation.messages.length <= throughSequence + 1)
+  );
 }
 
 function sizeOf(payload: Payload): number {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AttemptId, Digest } from "./ids.ts";
-import { Timestamp } from "./timestamp.ts";
+import { nanosecondsOf, Timestamp } from "./timestamp.ts";
 
 /**
  * Which run the evidence must belong to. A source applies the keys that it can; those it could not are named in the
@@ -11,7 +11,10 @@ export const ScoringScope = z
     window: z
       .tuple([Timestamp, Timestamp])
       .readonly()
-      .refine(([from, to]) => from <= to, "a window must not end before it starts")
+      .refine(
+        ([from, to]) => nanosecondsOf(from) <= nanosecondsOf(to),
+        "a window must not end before it starts",
+      )
       .optional(),
     labels: z.record(z.string().min(1), z.string()).readonly().optional(),
     attemptId: AttemptId.optional(),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** RFC 3339 in UTC with nine digits of fraction: "2026-11-30T18:48:15.123456789Z". Compares right as text within one century of years. */
+/** RFC 3339 in UTC with nine digits of fraction: "2026-11-30T18:48:15.123456789Z". Compares right as text in the years 0 to 9999; for other years compare `nanosecondsOf`. */
 export const Timestamp = z
   .string()
   .regex(
@@ -12,16 +12,25 @@ export type Timestamp = z.infer<typeof Timestamp>;
 
 const NS_PER_SECOND = 1_000_000_000n;
 
-/** Nanoseconds since the epoch, which may be negative, as text. Throws "RangeError" beyond the years that a date can hold. */
+/** The last nanosecond that a timestamp can name, in the year 275760; the first lies as far before the epoch. */
+const FARTHEST_NS = 8_640_000_000_000_000n * 1_000_000n;
+
+/** Nanoseconds since the epoch, which may be negative, as text. Beyond what a date can hold, the nearest that it can. */
 export function timestampOf(nanoseconds: bigint): Timestamp {
-  let seconds = nanoseconds / NS_PER_SECOND;
-  let fraction = nanoseconds % NS_PER_SECOND;
+  const near = clamped(nanoseconds);
+  let seconds = near / NS_PER_SECOND;
+  let fraction = near % NS_PER_SECOND;
   if (fraction < 0n) {
     seconds -= 1n;
     fraction += NS_PER_SECOND;
   }
   const whole = new Date(Number(seconds) * 1000).toISOString().slice(0, -5).replace(/^[+]/, "");
   return Timestamp.parse(`${whole}.${fraction.toString().padStart(9, "0")}Z`);
+}
+
+function clamped(nanoseconds: bigint): bigint {
+  if (nanoseconds > FARTHEST_NS) return FARTHEST_NS;
+  return nanoseconds < -FARTHEST_NS ? -FARTHEST_NS : nanoseconds;
 }
 
 /** The nanoseconds since the epoch that a timestamp names. */

@@ -67,9 +67,13 @@ function judgeEntry(entry: SurfaceEntry, glob: Glob, isExact: boolean): string |
     case "modified":
       return lostItsContent(entry) ? entry.uri : [];
     case "unknown":
-      // Something is there; under a pattern, what else stood beside it may not be known either.
-      return isExact ? [] : (entry.reasons ?? []).map((reason) => gap(reason, entry.uri));
+      return isExact ? [] : unknownAround(entry);
   }
+}
+
+/** Something is there; under a pattern, what else stood beside it may not be known either. */
+function unknownAround(entry: SurfaceEntry): readonly Gap[] {
+  return (entry.reasons ?? []).map((reason) => gap(reason, entry.uri));
 }
 
 function movedFrom(entry: SurfaceEntry, glob: Glob, isExact: boolean): string | readonly Gap[] {
