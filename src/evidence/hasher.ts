@@ -1,3 +1,4 @@
+import { digestOf } from "../core/fingerprint.ts";
 import type { Digest } from "../core/ids.ts";
 
 /**
@@ -7,3 +8,6 @@ import type { Digest } from "../core/ids.ts";
 export interface Hasher {
   sha256(bytes: Uint8Array): Digest | Promise<Digest>;
 }
+
+/** SHA-256 in plain JavaScript: runs everywhere, at a tenth of the speed of a native one. */
+export const plainHasher: Hasher = { sha256: digestOf };

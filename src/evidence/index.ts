@@ -1,6 +1,9 @@
+export { Digest, RunId } from "../core/ids.ts";
+export { Timestamp } from "../core/timestamp.ts";
 export type { Bundle, BundleFile } from "./bundle.ts";
 export { BUNDLE_FAULTS } from "./faults.ts";
 export type { BundleFault, Fault } from "./faults.ts";
+export { plainHasher } from "./hasher.ts";
 export type { Hasher } from "./hasher.ts";
 export { EVIDENCE_ARTIFACT_TYPE } from "./layout.ts";
 export { BUNDLE_LIMITS } from "./limits.ts";

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../src/core/canonical-json.ts";
 import { digestOf } from "../../src/core/fingerprint.ts";
 import { Digest } from "../../src/core/ids.ts";
-import type { Hasher } from "../../src/evidence/hasher.ts";
+import { plainHasher as hasher, type Hasher } from "../../src/evidence/hasher.ts";
 import { BUNDLE_LIMITS } from "../../src/evidence/limits.ts";
 import { type PartInput, sealBundle, type SealInput } from "../../src/evidence/seal.ts";
-import { fullInput, hasher, type Json, seal, smallInput, tarOf } from "../support/sample-bundle.ts";
+import { fullInput, type Json, seal, smallInput, tarOf } from "../support/sample-bundle.ts";
 
 const bundle = await seal(fullInput);
 

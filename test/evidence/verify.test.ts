@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { digestOf } from "../../src/core/fingerprint.ts";
 import type { Digest } from "../../src/core/ids.ts";
 import type { BundleFile } from "../../src/evidence/bundle.ts";
+import { plainHasher as hasher } from "../../src/evidence/hasher.ts";
 import { blobName } from "../../src/evidence/layout.ts";
 import { BUNDLE_LIMITS } from "../../src/evidence/limits.ts";
 import { byteSource } from "../../src/evidence/reader.ts";
@@ -12,7 +13,6 @@ import {
   answerOf,
   forged,
   fullInput,
-  hasher,
   inOrder,
   type Json,
   seal,

@@ -3,7 +3,7 @@ import { digestOf } from "../../src/core/fingerprint.ts";
 import { Digest, RunId } from "../../src/core/ids.ts";
 import { Timestamp } from "../../src/core/timestamp.ts";
 import type { Bundle, BundleFile } from "../../src/evidence/bundle.ts";
-import type { Hasher } from "../../src/evidence/hasher.ts";
+import { plainHasher as hasher } from "../../src/evidence/hasher.ts";
 import { blobName, compareNames, layoutOf, manifestBytes } from "../../src/evidence/layout.ts";
 import { byteSource } from "../../src/evidence/reader.ts";
 import { sealBundle } from "../../src/evidence/seal.ts";
@@ -13,9 +13,6 @@ import { tarPieces } from "../../src/evidence/tar.ts";
 import { tarReader } from "../../src/evidence/tar-reader.ts";
 import { verifyBundle } from "../../src/evidence/verify.ts";
 import type { Verification } from "../../src/evidence/verify.ts";
-
-/** The plain JavaScript hasher that core uses. */
-export const hasher: Hasher = { sha256: digestOf };
 
 const run = {
   runId: RunId.parse("run-1"),
