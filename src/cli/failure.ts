@@ -1,0 +1,59 @@
+import { isUpheldError, NonReplayableObservationError } from "../core/errors.ts";
+import { printableSentence } from "../report/printable.ts";
+import { EXIT, exitOfError, exitOfSignal } from "./exit.ts";
+import { Interrupted } from "./interrupt.ts";
+
+export interface Failure {
+  readonly exitCode: number;
+  /** What to print on standard error. */
+  readonly message: string;
+}
+
+/** One clear message for an error, and its exit code. What we did not foresee becomes a bug report. */
+export function failureOf(error: unknown, version: string): Failure {
+  if (error instanceof Interrupted)
+    return { exitCode: exitOfSignal(error.signal), message: `upheld: ended by ${error.signal}\n` };
+  if (isUpheldError(error) && exitOfError(error.code) !== EXIT.internal) {
+    const lines = error.message.split("\n").map(printableSentence).join("\n  ");
+    const hint = exitOfError(error.code) === EXIT.usage && isAboutOptions(error) ? HINT : "";
+    return { exitCode: exitOfError(error.code), message: `upheld: ${lines}${hint}\n` };
+  }
+  return { exitCode: EXIT.internal, message: bugReport(error, version) };
+}
+
+const HINT = "\n  (upheld help COMMAND shows what can be said)";
+
+function isAboutOptions(error: Error & { readonly code: string }): boolean {
+  return error.code === "argument_invalid" && !(error instanceof NonReplayableObservationError);
+}
+
+/** What a bug report needs, and nothing of the machine's user: paths of the host are cut to their last names. */
+function bugReport(error: unknown, version: string): string {
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const cause = error instanceof Error && error.cause !== undefined ? causeOf(error.cause) : [];
+  const lines = [
+    "upheld: an internal error, which is a fault of this program. Please report this:",
+    "",
+    `  version   upheld ${version}, Node ${process.version}, ${process.platform} ${process.arch}`,
+    ...withoutPaths(stack)
+      .slice(0, 15)
+      .map((line) => `  ${line}`),
+    ...cause.map((line) => `  ${line}`),
+    "",
+  ];
+  return `${lines.map(printableSentence).join("\n")}\n`;
+}
+
+function causeOf(cause: unknown): readonly string[] {
+  const text = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+  return withoutPaths(`caused by ${text}`).slice(0, 5);
+}
+
+function withoutPaths(text: string): readonly string[] {
+  const home = process.env["HOME"] ?? "";
+  return text
+    .replaceAll(/(?:file:\/\/)?(?:\/[^\s:()'"]+)+\/(?=(?:dist|src|node_modules)\/)/g, "")
+    .split("\n")
+    .map((line) => (home.length > 1 ? line.replaceAll(home, "~") : line))
+    .map((line) => line.slice(0, 300));
+}

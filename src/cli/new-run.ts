@@ -1,0 +1,26 @@
+import { randomBytes } from "node:crypto";
+import { AttemptId, RunId } from "../core/ids.ts";
+import { timestampOf, type Timestamp } from "../core/timestamp.ts";
+import type { Clock } from "../run/clock.ts";
+import { fileSystemNow } from "../sources/local-files/filesystem.ts";
+import type { NamedRoot } from "./roots.ts";
+
+/** A name for a run that sorts by time: "20261130-191200-3f9a2c". */
+export function newRunId(now: Date): RunId {
+  const [day = "", time = ""] = now.toISOString().replaceAll(/[-:]/g, "").split(/[T.]/);
+  return RunId.parse(`${day}-${time}-${randomBytes(3).toString("hex")}`);
+}
+
+/** The first attempt of a run. */
+export function attemptOf(runId: RunId): AttemptId {
+  return AttemptId.parse(`${runId}.1`);
+}
+
+/** The clock that stamps the files of the first root, so that no other clock can disagree; else the machine's. */
+export function clockOf(roots: readonly NamedRoot[]): Clock {
+  const [first] = roots;
+  return (): Timestamp => {
+    const stamped = first === undefined ? undefined : fileSystemNow(first.directory);
+    return timestampOf(stamped ?? BigInt(Date.now()) * 1_000_000n);
+  };
+}

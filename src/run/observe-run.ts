@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import type { ExpectationFile } from "../core/expectation.ts";
+import { ScoreId } from "../core/ids.ts";
+import type { Observation } from "../core/observation.ts";
+import type { ConversationScorable, SurfaceScorable } from "../core/scorable.ts";
+import type { Need } from "../core/scorer.ts";
+import type { ScoringScope } from "../core/scope.ts";
+import type {
+  Baseline,
+  ObservationRequest,
+  ObservationSource,
+  ObserveOptions,
+} from "../core/source.ts";
+import { contextOf, needsOf, observeNeeds, type LiveEvidence } from "../scorers/observe.ts";
+import { scoreLive } from "../scorers/score.ts";
+import { expectationOf } from "../scorers/sub-goal.ts";
+import type { RecordedRun, RunRecord } from "../store/run-record.ts";
+import type { Clock } from "./clock.ts";
+
+/** How many names a source has met so far. */
+export type OnListed = (root: string, listed: number) => void;
+
+interface ProgressOptions {
+  readonly onProgress?: (touched: { readonly listed: number }) => void;
+}
+
+/** A source that can hold on to the world before a run, and says how far it is. */
+export interface RunSource extends ObservationSource {
+  baseline(
+    options?: { readonly signal?: AbortSignal } & ProgressOptions,
+  ): Promise<Baseline & { readonly entries?: number }>;
+  observe(
+    requests: readonly ObservationRequest<SurfaceScorable>[],
+    options?: ObserveOptions & ProgressOptions,
+  ): Promise<readonly Observation[]>;
+}
+
+/** A root of the run, the source that reads it, and the world before, where it was recorded. */
+export interface ObservedRoot {
+  readonly name: string;
+  readonly surface: string;
+  readonly source: RunSource;
+  readonly baseline?: Baseline | undefined;
+}
+
+/** What is looked at after a run, and for which claims. */
+export interface Question {
+  readonly run: RecordedRun;
+  readonly roots: readonly ObservedRoot[];
+  readonly scope: ScoringScope;
+  readonly claims?: ExpectationFile | undefined;
+  /** What was said during the run. */
+  readonly conversation?: Observation | undefined;
+}
+
+export interface ObserveRunOptions {
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+  readonly onListed?: OnListed | undefined;
+}
+
+/** Throws where a condition or a root of the claims is not known: before anything is read. */
+export function validateClaims(
+  claims: ExpectationFile | undefined,
+  roots: readonly { readonly name: string; readonly surface: string }[],
+): void {
+  if (claims !== undefined) needsOf(expectationOf(claims).conditions, { roots });
+}
+
+/**
+ * Looks at the world once, the delta of every root included, and decides the claims: the second half of a run, also of one
+ * that someone else started. Rejects with the signal's reason.
+ */
+export async function observeRun(
+  question: Question,
+  options: ObserveRunOptions,
+): Promise<RunRecord> {
+  const { run, roots, claims } = question;
+  const evidence = evidenceOf(question, options.onListed);
+  const alsoObserve = alwaysObserved(evidence);
+  const { observations, scores } = await observeAndScore(question, evidence, alsoObserve, options);
+  const isDelta = (each: Observation): boolean =>
+    each.payload.kind === "surface" &&
+    each.payload.extent === "delta" &&
+    roots.some(
+      ({ name }) => each.scorable.kind === "surface" && each.scorable.uri === `${name}:/**`,
+    );
+  return {
+    run,
+    roots: roots.map(({ name, surface }) => ({ name, surface })),
+    deltas: observations.filter(isDelta),
+    observations: observations.filter((each) => !isDelta(each)),
+    ...(claims === undefined ? {} : { claims }),
+    scores: (claims?.subGoals ?? []).flatMap(({ name }, index) => {
+      const score = scores[index];
+      return score === undefined ? [] : [{ subGoal: name, score }];
+    }),
+  };
+}
+
+async function observeAndScore(
+  { claims }: Question,
+  evidence: LiveEvidence,
+  alsoObserve: readonly Need[],
+  { clock, signal }: ObserveRunOptions,
+): Promise<Pick<Awaited<ReturnType<typeof scoreLive>>, "observations" | "scores">> {
+  if (claims === undefined)
+    return { observations: await observeNeeds(alsoObserve, evidence, { signal }), scores: [] };
+  const stamp = { newId: () => ScoreId.parse(randomUUID()), now: clock };
+  return scoreLive(expectationOf(claims), evidence, stamp, { alsoObserve, signal });
+}
+
+/** The delta of each root, and what was said: shown and kept whatever the claims ask. */
+function alwaysObserved(evidence: LiveEvidence): readonly Need[] {
+  const { roots, conversation, scope } = contextOf(evidence);
+  return [
+    ...roots.map(({ name, surface }): Need => {
+      const scorable = { kind: "surface", uri: `${name}:/**`, surface, match: "glob" } as const;
+      return { scorable: scope === undefined ? scorable : { ...scorable, scope }, extent: "delta" };
+    }),
+    ...(conversation === undefined ? [] : [{ scorable: conversation }]),
+  ];
+}
+
+function evidenceOf(
+  { roots, scope, conversation }: Question,
+  onListed: OnListed | undefined,
+): LiveEvidence {
+  return {
+    sources: roots.map(({ name, surface, source, baseline }) => ({
+      root: name,
+      surface,
+      baseline,
+      source: {
+        identifier: () => source.identifier(),
+        observe: (requests, options = {}) =>
+          source.observe(requests, {
+            ...options,
+            onProgress: ({ listed }) => onListed?.(name, listed),
+          }),
+      },
+    })),
+    conversation: conversation === undefined ? undefined : boundConversation(conversation),
+    scope,
+  };
+}
+
+/** A conversation that was recorded already, as a source. */
+function boundConversation(observation: Observation): LiveEvidence["conversation"] {
+  const { scorable } = observation;
+  if (scorable.kind !== "conversation") return undefined;
+  const source: ObservationSource<ConversationScorable> = {
+    identifier: () => observation.source,
+    observe: (requests) => Promise.resolve(requests.map(() => observation)),
+  };
+  return { scorable, source };
+}
