@@ -1,6 +1,6 @@
-import picomatch from "picomatch/posix.js";
 import { UpheldError } from "./errors.ts";
 import { parseLocator, rootOf, segmentsOf } from "./locator.ts";
+import { parseNamePattern } from "./name-pattern.ts";
 
 /** How many alternatives the braces of one pattern may expand to. */
 export const MAX_ALTERNATIVES = 256;
@@ -24,6 +24,8 @@ export interface Glob {
   readonly start: Progress;
   /** Where it stands one name deeper. */
   step(progress: Progress, name: string): Progress;
+  /** Where it stands after these names, from the root on. */
+  reach(names: readonly string[]): Progress;
   /** True where the location reached so is one of the pattern's. */
   accepts(progress: Progress): boolean;
   /** True where something beneath could still be one. */
@@ -55,6 +57,7 @@ function globOf(root: string, text: string, alternatives: readonly (readonly Seg
     start,
     step: (progress, name) =>
       alternatives.map((segments, index) => advance(segments, progress[index] ?? [], name)),
+    reach: (names) => names.reduce<Progress>((at, name) => glob.step(at, name), start),
     accepts: (progress) =>
       alternatives.some((segments, index) => accepted(segments, progress[index] ?? [])),
     leadsOn: (progress) =>
@@ -121,30 +124,8 @@ function compileAlternative(pattern: string): readonly Segment[] {
 
 function compileSegment(segment: string): Segment {
   if (segment === "**") return { kind: "any_depth" };
-  if (!/[*?[\]]/.test(segment)) return literalSegment(segment);
-  let regex: RegExp;
-  try {
-    regex = picomatch.makeRe(segment.normalize("NFC").replaceAll("**", "*"), {
-      dot: true,
-      nobrace: true,
-      noextglob: true,
-      nonegate: true,
-      noglobstar: true,
-      strictBrackets: true,
-      posix: false,
-    });
-  } catch (error) {
-    throw new UpheldError(
-      "glob_invalid",
-      `pattern segment ${JSON.stringify(segment)} cannot be read`,
-      { cause: error },
-    );
-  }
-  const dotSafe = new RegExp(regex.source, `${regex.flags}us`);
-  return {
-    kind: "name",
-    matches: (name) => dotSafe.test(name) || dotSafe.test(name.normalize("NFC")),
-  };
+  if (!/[*?[]/.test(segment)) return literalSegment(segment);
+  return { kind: "name", matches: parseNamePattern(segment) };
 }
 
 function literalSegment(segment: string): Segment {

@@ -108,24 +108,30 @@ class Comparison {
   }
 
   #compare(pair: Pair): void {
-    this.changes.setBefore(pair.is, pair.was);
-    const type = this.#is.type(pair.is);
-    if (type !== this.#was.type(pair.was)) {
-      this.#replaced(pair);
+    // Not asked for: only what the patterns name was looked at.
+    if (!this.#is.has(pair.is, FLAG.stat)) return;
+    if (!this.#was.has(pair.was, FLAG.stat)) {
+      this.changes.setUnknown(pair.is, ["baseline_partial"]);
       return;
     }
+    this.changes.setBefore(pair.is, pair.was);
+    if (this.#is.type(pair.is) === this.#was.type(pair.was)) this.#compareSameType(pair);
+    else this.#replaced(pair);
+  }
+
+  #compareSameType(pair: Pair): void {
+    const type = this.#is.type(pair.is);
+    const still = this.#was.sameStat(pair.was, this.#is, pair.is);
     if (type === "file") {
-      const still = this.#was.sameStat(pair.was, this.#is, pair.is);
       (still ? this.#stillFiles : this.#movedFiles).push(pair.is);
       return;
     }
     if (type === "directory") this.#pending.push(pair);
-    if (type === "link" && this.#was.targets.get(pair.was) !== this.#is.targets.get(pair.is))
+    const moved =
+      type === "directory" ? !this.#was.sameOwnership(pair.was, this.#is, pair.is) : !still;
+    if (this.#was.targets.get(pair.was) !== this.#is.targets.get(pair.is))
       this.changes.set(pair.is, "modified");
-    else if (!this.#was.sameOwnership(pair.was, this.#is, pair.is))
-      this.changes.set(pair.is, "touched");
-    else if (type !== "directory" && !this.#was.sameStat(pair.was, this.#is, pair.is))
-      this.changes.set(pair.is, "touched");
+    else if (moved) this.changes.set(pair.is, "touched");
   }
 
   #replaced(pair: Pair): void {

@@ -67,7 +67,7 @@ class Path {
     if (this.#tree.type(this.#at) !== "directory") return { kind: "dangling", detail: "ENOTDIR" };
     const next = this.#tree.child(this.#at, step);
     if (next === undefined)
-      return this.#tree.has(this.#at, FLAG.listed)
+      return this.#tree.has(this.#at, FLAG.listed) && !this.#tree.has(this.#at, FLAG.changesOnly)
         ? { kind: "dangling", detail: "ENOENT" }
         : { kind: "unseen", node: this.#at };
     if (this.#tree.type(next) === "link") return this.#enter(next);

@@ -41,6 +41,8 @@ export const FLAG = {
   prior: 16,
   /** A link's target is kept in `links`. */
   target: 32,
+  /** A directory of which only what a run changed is here: a name that is missing says nothing. */
+  changesOnly: 64,
 } as const;
 
 /**

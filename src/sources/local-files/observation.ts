@@ -35,7 +35,7 @@ export function observationOf(
   look: Look & { readonly confinement: "handle" | "identity" },
 ): Observation {
   const { gaps, method, listed, readBytes, shown, total, unchanged } = answer;
-  const usesBaseline = method !== "window" && method !== "none";
+  const usesBaseline = method === "baseline" || method === "baseline (stat)";
   return envelope(request, gaps, look, {
     attribution: {
       method,

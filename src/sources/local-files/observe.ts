@@ -8,15 +8,17 @@ import { Descent } from "./descent.ts";
 import { diff } from "./diff.ts";
 import { EntryBuilder } from "./entries.ts";
 import { resolveLink } from "./link.ts";
-import { FLAG, type Node } from "./manifest.ts";
+import { FLAG, ROOT, type Node } from "./manifest.ts";
+import { layerOf } from "./overlay.ts";
 import { Budget, type Meter } from "./meter.ts";
 import { FileReader } from "./read-file.ts";
 import { select, type Question } from "./select.ts";
-import type { Snapshot } from "./snapshot.ts";
-import { gapsByNode, type View } from "./view.ts";
-import type { Walk } from "./place-gap.ts";
+import { readSnapshot, type Snapshot, type SnapshotOptions } from "./snapshot.ts";
+import { gapsByNode, uriOf, type View } from "./view.ts";
+import type { PlaceGap, Walk } from "./place-gap.ts";
 import { walk } from "./walk.ts";
 import { readWindow, type Span } from "./window.ts";
+import { writtenTree, type WriteSet } from "./write-set.ts";
 
 /** One scorable, as this source answers it. */
 export interface Request extends Question {
@@ -58,6 +60,31 @@ export function observeRoot(context: ObserveContext, requests: readonly Request[
     );
   const view = baselineView(context, walked, context.before);
   return requests.map((request) => answer(view, request, context));
+}
+
+/** Answers all requests from what a run wrote in an overlay. `upper` holds what was written, the root what was before. */
+export function observeOverlay(
+  context: Omit<ObserveContext, "before"> & { readonly upper: ConfinedRoot },
+  writeSet: Pick<WriteSet, "entries" | "unlisted" | "limitReached">,
+  snapshotOptions: Omit<SnapshotOptions, "meter" | "limits">,
+  requests: readonly Request[],
+): Answer[] {
+  const { meter, deltaLimits: limits, confined: lower, upper } = context;
+  const listing = new Budget(limits.maxListedEntries);
+  const written = writtenTree(writeSet);
+  const after = layerOf(upper, "upper", written, { meter, listing });
+  const was = layerOf(lower, "lower", written, { meter, listing });
+  const before = readSnapshot(lower, was, { ...snapshotOptions, meter, limits });
+  const cut: PlaceGap[] = writeSet.limitReached
+    ? [{ node: ROOT, code: "listing_limit_exceeded", detail: "of what the run wrote" }]
+    : [];
+  const gaps = [...after.gaps, ...cut];
+  const base = { ...context, confined: upper, before };
+  const view: View = {
+    ...baselineView(base, { tree: after.tree, gaps }, before),
+    method: "exact",
+  };
+  return requests.map((request) => answer(view, request, base));
 }
 
 /** Only where the patterns lead, unless the whole root is asked for or a link leads elsewhere. */
@@ -124,6 +151,7 @@ function answer(view: View, request: Request, context: ObserveContext): Answer {
   const gaps = [
     ...selection.gaps,
     ...deltaGaps(view, request),
+    ...goneGaps(view, request),
     ...limitGap(request.uri, shown, total),
   ];
   const before = context.meter.touched.readBytes;
@@ -136,7 +164,7 @@ function answer(view: View, request: Request, context: ObserveContext): Answer {
     readBytes: context.meter.touched.readBytes - before,
     shown,
     total,
-    ...(view.before === undefined ? {} : { unchanged: selection.unchanged }),
+    ...(countsUnchanged(view) ? { unchanged: selection.unchanged } : {}),
     outsideScope: selection.outsideScope,
   };
 }
@@ -187,6 +215,26 @@ function deltaGaps(view: View, request: Request): Gap[] {
   return request.extent === "delta" && view.before === undefined
     ? [gap("baseline_missing", request.uri)]
     : [];
+}
+
+/** Of an overlay only what was written is looked at. */
+function countsUnchanged({ before, method }: View): boolean {
+  return before !== undefined && method !== "exact";
+}
+
+/** A directory that could not be listed before the run and is gone: what was in it is not known. */
+function goneGaps({ name, before, changes }: View, { glob }: Request): Gap[] {
+  if (before === undefined) return [];
+  return before.gaps
+    .filter(({ node }) => changes.deleted.has(node))
+    .filter(({ node }) => glob.leadsOn(glob.reach(before.tree.segments(node))))
+    .map(({ node, detail }) =>
+      gap(
+        "baseline_partial",
+        uriOf({ name }, before.tree, node),
+        detail === undefined ? {} : { detail },
+      ),
+    );
 }
 
 function limitGap(uri: string, shown: number, total: number): Gap[] {

@@ -2,6 +2,7 @@ import type { Limits } from "../../core/limits.ts";
 import type { Matcher } from "../../core/matcher.ts";
 import type { Answer } from "./observe.ts";
 import type { Touched } from "./meter.ts";
+import type { WriteSet } from "./write-set.ts";
 
 /** What the worker is asked to do. Messages are plain data; patterns travel as their text. */
 export type Task =
@@ -9,6 +10,13 @@ export type Task =
   | {
       readonly kind: "observe";
       readonly baseline?: number;
+      readonly limits: Limits;
+      readonly deltaLimits: Limits;
+      readonly requests: readonly PlainRequest[];
+    }
+  | {
+      readonly kind: "observe_overlay";
+      readonly writeSet: WriteSet;
       readonly limits: Limits;
       readonly deltaLimits: Limits;
       readonly requests: readonly PlainRequest[];

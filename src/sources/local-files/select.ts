@@ -152,9 +152,7 @@ class Selecting {
 
   #covers(directory: Node): boolean {
     const { glob } = this.#question;
-    const progress = this.#view.tree
-      .segments(directory)
-      .reduce<Progress>((at, name) => glob.step(at, name), glob.start);
+    const progress = glob.reach(this.#view.tree.segments(directory));
     return glob.coversBeneath(progress);
   }
 

@@ -5,7 +5,7 @@ import { loadSnapshot, saveSnapshot } from "./baseline-file.ts";
 import { errnoOf, type ConfinedRoot } from "./confined.ts";
 import { fileSystemNow, flushFileSystem, isLocalDisk } from "./filesystem.ts";
 import type { Meter } from "./meter.ts";
-import { observeRoot, type Request } from "./observe.ts";
+import { observeOverlay, observeRoot, type Request } from "./observe.ts";
 import { openPathRoot } from "./path-root.ts";
 import { openProcRoot } from "./proc-root.ts";
 import type {
@@ -44,6 +44,8 @@ export class LocalFileService {
         return this.#withRoot((confined) => this.#baseline(confined, task, meter));
       case "observe":
         return this.#withRoot((confined) => this.#observe(confined, task, meter));
+      case "observe_overlay":
+        return this.#withRoot((confined) => this.#observeOverlay(confined, task, meter));
       case "save":
         saveSnapshot(this.#snapshot(task.baseline), task.folder);
         return { kind: "done" };
@@ -104,6 +106,29 @@ export class LocalFileService {
       at: this.#now(),
       touched: { ...meter.touched },
     };
+  }
+
+  #observeOverlay(
+    confined: ConfinedRoot,
+    task: Extract<Task, { kind: "observe_overlay" }>,
+    meter: Meter,
+  ): Result {
+    const { limits, deltaLimits, writeSet } = task;
+    const upper = this.#open(writeSet.upperDir);
+    try {
+      const context = { name: this.#root.name, confined, upper, meter, limits, deltaLimits };
+      const answers = observeOverlay(
+        context,
+        writeSet,
+        { now: () => this.#now(), settle: () => false },
+        task.requests.map(requestOf),
+      );
+      const touched = { ...meter.touched };
+      const { confinement } = confined;
+      return { kind: "answers", answers, confinement, at: this.#now(), touched };
+    } finally {
+      upper[Symbol.dispose]();
+    }
   }
 
   #keep(snapshot: Snapshot): BaselineFacts {

@@ -6,7 +6,7 @@ import { Descent } from "./descent.ts";
 import { columnsOf, FLAG, type Manifest, type Node } from "./manifest.ts";
 import { Aborted, Budget, type Meter } from "./meter.ts";
 import { FileReader, type Reading } from "./read-file.ts";
-import type { PlaceGap } from "./place-gap.ts";
+import type { PlaceGap, Walk } from "./place-gap.ts";
 import { filesOf } from "./traverse.ts";
 import { walk } from "./walk.ts";
 
@@ -39,7 +39,20 @@ export interface SnapshotOptions {
  */
 export function takeSnapshot(confined: ConfinedRoot, options: SnapshotOptions): Snapshot {
   const { meter, limits } = options;
-  const { tree, gaps } = walk(confined, { meter, listing: new Budget(limits.maxListedEntries) });
+  return readSnapshot(
+    confined,
+    walk(confined, { meter, listing: new Budget(limits.maxListedEntries) }),
+    options,
+  );
+}
+
+/** Takes the digests of a tree that was walked, and keeps the content of its small files. */
+export function readSnapshot(
+  confined: ConfinedRoot,
+  { tree, gaps }: Walk,
+  options: SnapshotOptions,
+): Snapshot {
+  const { meter, limits } = options;
   const plan = planOf(tree, limits);
   const prior = new Map<Node, Buffer>();
   const undigested = digestFiles(confined, tree, {

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { UpheldError } from "../../core/errors.ts";
+import { fingerprint } from "../../core/fingerprint.ts";
 import type { Identifier } from "../../core/identifier.ts";
 import { Digest } from "../../core/ids.ts";
 import { DEFAULT_LIMITS, LIMITS, limitsOf, type Limits } from "../../core/limits.ts";
@@ -13,11 +14,12 @@ import type {
   ObservationRequest,
   ObserveOptions,
 } from "../../core/source.ts";
-import { nanosecondsOf, timestampOf } from "../../core/timestamp.ts";
+import { nanosecondsOf, timestampOf, type Timestamp } from "../../core/timestamp.ts";
 import { WorkerClient } from "./client.ts";
 import type { Touched } from "./meter.ts";
 import { observationOf, unavailableObservation } from "./observation.ts";
-import type { BaselineFacts, PlainRequest, Result } from "./protocol.ts";
+import type { BaselineFacts, PlainRequest, Result, Task } from "./protocol.ts";
+import type { WriteSet } from "./write-set.ts";
 
 /** The directory that is looked at, and its name in uris. */
 export interface LocalRoot {
@@ -67,6 +69,7 @@ export class LocalFileSurfaceSource implements BaselineSource {
   readonly #attribution: NonNullable<LocalFileOptions["attribution"]>;
   readonly #client: WorkerClient;
   readonly #held = new WeakMap<Baseline, number>();
+  readonly #overlays = new WeakMap<Baseline, WriteSet>();
 
   constructor(root: LocalRoot, options: LocalFileOptions = {}) {
     if (!RootName.safeParse(root.name).success)
@@ -123,29 +126,33 @@ export class LocalFileSurfaceSource implements BaselineSource {
     return this.#hold(await this.#client.perform({ kind: "load", folder: resolve(folder) }, {}));
   }
 
+  /**
+   * The world before a run in an overlay over this root, which is the root itself: nothing was written to it. Observations
+   * then read what the run wrote, at the cost of the changes alone.
+   */
+  overlay(writeSet: WriteSet, takenAt: Timestamp): Baseline {
+    const paths = writeSet.entries.map(
+      ({ path, kind }) => `${kind} ${Buffer.from(path).toString("base64")}`,
+    );
+    const baseline: Baseline = {
+      digest: fingerprint(paths),
+      method: "exact",
+      takenAt,
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+    this.#overlays.set(baseline, writeSet);
+    return baseline;
+  }
+
   /** Answers all requests from one walk. A root that cannot be opened gives observations that say so. */
   async observe(
     requests: readonly ObservationRequest<SurfaceScorable>[],
     options: ObserveOptions & { readonly onProgress?: (touched: Touched) => void } = {},
   ): Promise<readonly Observation[]> {
     if (requests.length === 0) return [];
-    const usesBaseline =
-      options.baseline !== undefined &&
-      (this.#attribution === "auto" || this.#attribution === "baseline");
-    const result = await this.#client.perform(
-      {
-        kind: "observe",
-        ...(usesBaseline && options.baseline !== undefined
-          ? { baseline: this.#idOf(options.baseline) }
-          : {}),
-        limits: this.#limits,
-        deltaLimits: this.#deltaLimits,
-        requests: requests.map((request) => this.#plain(request)),
-      },
-      options,
-    );
+    const baseline = this.#usable(options.baseline);
+    const result = await this.#client.perform(this.#task(requests, baseline), options);
     const source = this.identifier();
-    const baseline = usesBaseline ? options.baseline : undefined;
     if (result.kind === "unavailable") {
       const look = { source, baseline, at: result.at, root: this.#root.name };
       return requests.map((request) => unavailableObservation(request, result.why, look));
@@ -164,6 +171,26 @@ export class LocalFileSurfaceSource implements BaselineSource {
   /** Ends the worker; baselines are gone with it. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#client.end();
+  }
+
+  #usable(baseline: Baseline | undefined): Baseline | undefined {
+    const wanted = this.#attribution === "auto" || this.#attribution === "baseline";
+    return wanted ? baseline : undefined;
+  }
+
+  #task(
+    requests: readonly ObservationRequest<SurfaceScorable>[],
+    baseline: Baseline | undefined,
+  ): Task {
+    const asked = {
+      limits: this.#limits,
+      deltaLimits: this.#deltaLimits,
+      requests: requests.map((request) => this.#plain(request)),
+    };
+    if (baseline === undefined) return { kind: "observe", ...asked };
+    const writeSet = this.#overlays.get(baseline);
+    if (writeSet !== undefined) return { kind: "observe_overlay", ...asked, writeSet };
+    return { kind: "observe", ...asked, baseline: this.#idOf(baseline) };
   }
 
   #hold(result: Result): LocalBaseline {
