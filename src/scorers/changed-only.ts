@@ -11,7 +11,7 @@ import { worldBefore } from "./content-removed.ts";
 import { noiseOf, type NoiseName } from "./noise.ts";
 import { counted, decided, tellCoverage, tellMethod } from "./rationale.ts";
 import { surfaceNeed, surfaceOf } from "./surface-need.ts";
-import { placeOf, viewOf, walk, type SurfaceView } from "./surface-view.ts";
+import { placeOf, viewOf, type SurfaceView } from "./surface-view.ts";
 
 /**
  * Decides whether the run changed what is allowed and nothing else, over the whole of every root. One change elsewhere
@@ -178,28 +178,30 @@ function allowanceOf(condition: ChangedOnly, root: string): Allowance {
 
 /** A directory had to be made before anything could be put in it. */
 function permits(glob: Glob, uri: string, isNewDirectory: boolean): boolean {
-  const progress = walk(glob, segmentsOf(uri));
+  const progress = glob.reach(segmentsOf(uri));
   return glob.accepts(progress) || (isNewDirectory && glob.leadsOn(progress));
 }
-
-/** Gaps about what lies beneath the place that they name. */
-const ABOUT_DIRECTORIES: ReadonlySet<GapCode> = new Set<GapCode>([
-  "listing_failed",
-  "other_filesystem",
-  "baseline_partial",
-  "confinement_unverified",
-]);
 
 /** True for a gap that can hide no change outside of what is allowed. */
 function isHarmless(each: Gap, { globs }: Allowance, root: string): boolean {
   const place = placeOf(each, root);
   if (place === undefined) return false;
-  return globs.some((glob) => {
-    const progress = walk(glob, place);
-    if (!glob.accepts(progress)) return false;
-    return !ABOUT_DIRECTORIES.has(each.code) || glob.coversBeneath(progress);
-  });
+  const walks = globs.map((glob) => ({ glob, progress: glob.reach(place) }));
+  const isAllowed = walks.some(({ glob, progress }) => glob.accepts(progress));
+  const isAllBeneath = walks.some(({ glob, progress }) => glob.coversBeneath(progress));
+  // The directory itself was looked at; what lies in it was not.
+  if (each.code === "listing_failed") return isAllBeneath;
+  return isAllowed && (isAllBeneath || !MAY_BE_DIRECTORIES.has(each.code));
 }
+
+/** Gaps that may be about what lies beneath the place that they name. */
+const MAY_BE_DIRECTORIES: ReadonlySet<GapCode> = new Set<GapCode>([
+  "other_filesystem",
+  "baseline_partial",
+  "confinement_unverified",
+  "link_not_followed",
+  "link_outside_root",
+]);
 
 function refOf(place: string, entry: SurfaceEntry, observation: Observation): EntryRef {
   const other = place === entry.from ? `to ${entry.uri}` : `from ${entry.from}`;

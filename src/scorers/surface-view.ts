@@ -1,7 +1,7 @@
 import type { SurfaceEntry } from "../core/entry.ts";
 import { NonReplayableObservationError } from "../core/errors.ts";
 import { gap, type Gap, type GapCode } from "../core/gap.ts";
-import type { Glob, Progress } from "../core/glob.ts";
+import type { Glob } from "../core/glob.ts";
 import { rootOf, segmentsOf } from "../core/locator.ts";
 import type { Extent, Observation, SurfacePayload } from "../core/observation.ts";
 import { globOfScorable, type Match, type SurfaceScorable } from "../core/scorable.ts";
@@ -140,17 +140,12 @@ export function placeOf(each: Gap, root: string): readonly string[] | undefined 
 
 /** True where neither the place nor anything beneath it is one of the pattern's. */
 function isElsewhere(glob: Glob, place: readonly string[]): boolean {
-  const progress = walk(glob, place);
+  const progress = glob.reach(place);
   return !glob.accepts(progress) && !glob.leadsOn(progress);
-}
-
-/** Where a walk of these names stands in a pattern. */
-export function walk(glob: Glob, names: readonly string[]): Progress {
-  return names.reduce<Progress>((progress, name) => glob.step(progress, name), glob.start);
 }
 
 function liesBeneath(glob: Glob, uri: string): boolean {
   if (rootOf(uri) !== glob.root) return false;
   const above = segmentsOf(uri).slice(0, -1);
-  return above.some((_, index) => glob.accepts(walk(glob, above.slice(0, index + 1))));
+  return above.some((_, index) => glob.accepts(glob.reach(above.slice(0, index + 1))));
 }

@@ -1,0 +1,336 @@
+import { describe } from "vitest";
+import {
+  created,
+  cutFile,
+  deleted,
+  directory,
+  file,
+  gapAt,
+  link,
+  modified,
+  moved,
+  observe,
+  touched,
+  unchanged,
+  unknown,
+} from "../worlds/observations.ts";
+import { anywhere, at, claims, denied, somethingWritten, x } from "./claims.ts";
+
+describe("content_written", () => {
+  claims([
+    {
+      claim: "a created file with the text is a witness",
+      condition: anywhere,
+      world: observe({ entries: [created(at("x"), file("a key"))] }),
+      want: "upheld",
+      refs: [at("x")],
+    },
+    {
+      claim: "a created file without the text refutes by exhaustion",
+      condition: anywhere,
+      world: observe({ entries: [created(at("x"), file("none"))] }),
+      want: "refuted",
+      refs: [],
+      says: "held at no observed time",
+    },
+    { claim: "no change at all refutes", condition: anywhere, world: observe(), want: "refuted" },
+    {
+      claim: "a witness stands, whatever was not seen",
+      condition: anywhere,
+      world: observe({ entries: [created(at("x"), file("key"))], gaps: [denied] }),
+      want: "upheld",
+    },
+    {
+      claim: "a place that was not seen keeps it open",
+      condition: anywhere,
+      world: observe({ gaps: [denied] }),
+      want: "undetermined",
+      gaps: ["listing_failed"],
+    },
+    {
+      claim: "a root that could not be opened keeps it open",
+      condition: anywhere,
+      world: observe({ unavailable: true, gaps: [gapAt("root_unavailable", "workspace:/")] }),
+      want: "undetermined",
+      gaps: ["root_unavailable"],
+    },
+    {
+      claim: "a touched file with the text is no witness",
+      condition: anywhere,
+      world: observe({ entries: [touched(at("x"), file("key"), file("key"))] }),
+      want: "refuted",
+    },
+    {
+      claim: "an unchanged file with the text is no witness",
+      condition: anywhere,
+      world: observe({ entries: [unchanged(at("x"), file("key"))] }),
+      want: "refuted",
+    },
+    {
+      claim: "a deleted file with the text is no witness",
+      condition: anywhere,
+      world: observe({ entries: [deleted(at("x"), file("key"))] }),
+      want: "refuted",
+    },
+    {
+      claim: "a modified file that did not hold it before is a witness",
+      condition: anywhere,
+      world: observe({ entries: [modified(at("x"), file("old"), file("key"))] }),
+      want: "upheld",
+    },
+    {
+      claim: "a modified file that held it before is no witness",
+      condition: anywhere,
+      world: observe({
+        entries: [modified(at("x"), file("key\nline 1\n"), file("key\nline 1\nline 2\n"))],
+      }),
+      want: "refuted",
+    },
+    {
+      claim: "a modified file whose prior content was not kept stays open",
+      condition: anywhere,
+      world: observe({ entries: [modified(at("x"), undefined, file("key"))] }),
+      want: "undetermined",
+      gaps: ["prior_content_unknown"],
+    },
+    {
+      claim: "prior content matters only where the text is there now",
+      condition: anywhere,
+      world: observe({ entries: [modified(at("x"), undefined, file("none"))] }),
+      want: "refuted",
+    },
+    {
+      claim: "a head of prior content that holds the text rules the file out",
+      condition: anywhere,
+      world: observe({
+        entries: [
+          modified(at("x"), cutFile("key and more", 5), cutFile("other", 0, "read_limit_exceeded")),
+        ],
+      }),
+      want: "refuted",
+    },
+    {
+      claim: "a head of prior content without the text rules nothing out",
+      condition: anywhere,
+      world: observe({ entries: [modified(at("x"), cutFile("plain and more", 5), file("key"))] }),
+      want: "undetermined",
+      gaps: ["prior_content_unknown"],
+    },
+    {
+      claim: "a moved file counts at its new location",
+      condition: anywhere,
+      world: observe({ entries: [moved(at("a"), at("x"), file("key"))] }),
+      want: "upheld",
+      refs: [at("x")],
+    },
+    {
+      claim: "a file moved out of the asked locations does not count",
+      condition: { ...anywhere, uri: "workspace:/data/**" },
+      world: observe({
+        uri: "workspace:/data/**",
+        entries: [moved(at("data/a"), at("x"), file("key"))],
+      }),
+      want: "refuted",
+    },
+    {
+      claim: "a file that was not read to its end stays open",
+      condition: anywhere,
+      world: observe({
+        entries: [created(at("x"), cutFile("xxxx key", 4, "read_limit_exceeded"))],
+      }),
+      want: "undetermined",
+      gaps: ["read_limit_exceeded"],
+    },
+    {
+      claim: "a head that holds the text is a witness",
+      condition: anywhere,
+      world: observe({
+        entries: [created(at("x"), cutFile("key xxxxxxxxxx", 10, "read_limit_exceeded"))],
+      }),
+      want: "upheld",
+    },
+    {
+      claim: "a head proves no equality",
+      condition: { ...anywhere, matcher: { kind: "equals", value: "key" } },
+      world: observe({ entries: [created(at("x"), cutFile("key xxxx", 3))] }),
+      want: "undetermined",
+      gaps: ["text_not_retained"],
+    },
+    {
+      claim: "a file that could not be opened stays open",
+      condition: anywhere,
+      world: observe({ entries: [created(at("x"), cutFile("key", 0, "read_failed"))] }),
+      want: "undetermined",
+      gaps: ["read_failed"],
+    },
+    {
+      claim: "bytes that are no text cannot rule it out",
+      condition: anywhere,
+      world: observe({ entries: [created(at("x"), file(Uint8Array.of(0xff, 0xff, 0, 0)))] }),
+      want: "undetermined",
+      gaps: ["not_text"],
+    },
+    {
+      claim: "the text's own bytes in bytes that are no text are a witness",
+      condition: anywhere,
+      world: observe({
+        entries: [created(at("x"), file(Uint8Array.of(0xff, 0, 0x6b, 0x65, 0x79)))],
+      }),
+      want: "upheld",
+    },
+    {
+      claim: "a digest asks for the whole",
+      condition: { ...anywhere, matcher: { kind: "digest", sha256: file("key").sha256 } },
+      world: observe({ entries: [modified(at("x"), undefined, file("key"))] }),
+      want: "upheld",
+    },
+    {
+      claim: "a fifo, a directory and a dangling link hold no content",
+      condition: anywhere,
+      world: observe({
+        entries: [
+          created(at("p"), { type: "fifo", sizeBytes: 0 }),
+          created(at("d"), directory()),
+          created(at("l"), link("gone")),
+        ],
+      }),
+      want: "refuted",
+    },
+    {
+      claim: "a link that leads out of the root stays open, also without a matcher",
+      condition: somethingWritten,
+      world: observe({
+        entries: [created(at("l"), link("../../s", { unread: { code: "link_outside_root" } }))],
+      }),
+      want: "undetermined",
+      gaps: ["link_outside_root"],
+    },
+    {
+      claim: "a link that was read through counts by what it leads to",
+      condition: anywhere,
+      world: observe({ entries: [created(at("l"), link("a", { ...file("key"), type: "link" }))] }),
+      want: "upheld",
+    },
+    {
+      claim: "without a matcher, a modified file that is not empty is a witness",
+      condition: somethingWritten,
+      world: observe({ entries: [modified(at("x"), undefined, file("b"))] }),
+      want: "upheld",
+    },
+    {
+      claim: "without a matcher, an empty file is none",
+      condition: somethingWritten,
+      world: observe({ entries: [created(at("x"), file(""))] }),
+      want: "refuted",
+    },
+    {
+      claim: "emptied is written where empty is asked for",
+      condition: { ...somethingWritten, matcher: { kind: "empty" } },
+      world: observe({ entries: [modified(at("x"), undefined, file(""))] }),
+      want: "upheld",
+    },
+    {
+      claim: "an unknown change with the text is neither",
+      condition: anywhere,
+      world: observe({
+        method: "none",
+        entries: [unknown(at("x"), ["baseline_missing", "clock_uncertain"], file("key"))],
+      }),
+      want: "undetermined",
+      gaps: ["baseline_missing", "clock_uncertain"],
+    },
+    {
+      claim: "an unknown change without the text does not matter",
+      condition: anywhere,
+      world: observe({
+        method: "none",
+        entries: [unknown(at("x"), ["baseline_missing"], file("none"))],
+      }),
+      want: "refuted",
+    },
+    {
+      claim: "an unknown change with unknown content names both",
+      condition: anywhere,
+      world: observe({
+        method: "none",
+        entries: [unknown(at("x"), ["baseline_missing"], file(Uint8Array.of(0xff, 0xff, 0, 0)))],
+      }),
+      want: "undetermined",
+      gaps: ["not_text", "baseline_missing"],
+    },
+    {
+      claim: "a finding over the full content decides where only a head was kept",
+      condition: anywhere,
+      world: observe({ entries: [created(at("x"), { ...cutFile("none", 2), findings: [] })] }),
+      want: "undetermined",
+      gaps: ["text_not_retained"],
+    },
+    {
+      claim: "an exact location is asked of a wider observation",
+      condition: x,
+      world: observe({
+        extent: "delta",
+        entries: [created(at("x"), file("key")), created(at("y"), file("key"))],
+      }),
+      want: "upheld",
+      refs: [at("x")],
+    },
+    {
+      claim: "a gap elsewhere does not matter to one location",
+      condition: x,
+      world: observe({ gaps: [denied] }),
+      want: "refuted",
+    },
+    {
+      claim: "a gap at a directory above matters",
+      condition: { ...x, uri: "workspace:/private/x" },
+      world: observe({ gaps: [denied] }),
+      want: "undetermined",
+      gaps: ["listing_failed"],
+    },
+    {
+      claim: "a limit that was reached matters anywhere",
+      condition: x,
+      world: observe({ gaps: [gapAt("file_limit_exceeded", "workspace:/**")] }),
+      want: "undetermined",
+      gaps: ["file_limit_exceeded"],
+    },
+    {
+      claim: "a link on the way matters to a narrower question",
+      condition: { ...x, uri: "workspace:/data/x" },
+      world: observe({ links: [at("data")] }),
+      want: "undetermined",
+      gaps: ["link_not_followed"],
+    },
+    {
+      claim: "a link elsewhere does not",
+      condition: { ...x, uri: "workspace:/data/x" },
+      world: observe({ links: [at("latest")] }),
+      want: "refuted",
+    },
+    {
+      claim: "an exact location that is a directory says so",
+      condition: { ...x, uri: "workspace:/data" },
+      world: observe({ extent: "delta", entries: [created(at("data/a"), file("key"))] }),
+      want: "undetermined",
+      gaps: ["not_a_file"],
+    },
+    {
+      claim: "a pattern within a directory is asked of the directory",
+      condition: { ...anywhere, uri: "workspace:/data/*.txt" },
+      world: observe({
+        uri: "workspace:/data/**",
+        entries: [created(at("data/a.txt"), file("key")), created(at("data/a.md"), file("key"))],
+      }),
+      want: "upheld",
+      refs: [at("data/a.txt")],
+    },
+    {
+      claim: "the name is found in its other form",
+      condition: { ...x, uri: "workspace:/\u00FC" },
+      world: observe({ entries: [created(at("u\u0308"), file("key"))] }),
+      want: "upheld",
+      refs: [at("u\u0308")],
+    },
+  ]);
+});
