@@ -1,18 +1,31 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { isUpheldError } from "../core/errors.ts";
+import { baselineCommand } from "./baseline.ts";
 import type { Command } from "./command.ts";
 import { EXIT } from "./exit.ts";
 import { failureOf } from "./failure.ts";
 import { commandHelp, programHelp } from "./help-text.ts";
 import { initCommand } from "./init.ts";
 import { Interrupted, interruption } from "./interrupt.ts";
+import { observeCommand } from "./observe.ts";
 import { usage } from "./options.ts";
 import { runCommand } from "./run.ts";
+import { scoreCommand } from "./score.ts";
+import { applyCommand, discardCommand } from "./settle.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
 import { verifyCommand } from "./verify.ts";
 
-const COMMANDS: readonly Command[] = [runCommand, verifyCommand, initCommand];
+const COMMANDS: readonly Command[] = [
+  runCommand,
+  baselineCommand,
+  observeCommand,
+  scoreCommand,
+  verifyCommand,
+  applyCommand,
+  discardCommand,
+  initCommand,
+];
 
 async function main(args: readonly string[]): Promise<number> {
   const terminal = processTerminal(process.env);

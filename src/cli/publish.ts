@@ -48,7 +48,7 @@ function reportOf(record: RunRecord, bundle: SealedBundle | undefined): RunRepor
 }
 
 function exitOf({ subGoals, run }: RunReport, { claims }: RunRecord): number {
-  const outcome = run.agent?.outcome;
+  const outcome = run?.agent?.outcome;
   if (claims === undefined) return outcome === undefined ? 0 : exitOfAgent(outcome);
   return exitOfSubGoals(
     subGoals.map(({ held }) => held),

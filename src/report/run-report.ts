@@ -3,7 +3,7 @@ import type { EntryState, SurfaceEntry } from "../core/entry.ts";
 import type { SubGoal } from "../core/expectation.ts";
 import { foldGaps, gap, type Gap } from "../core/gap.ts";
 import type { Digest } from "../core/ids.ts";
-import { gapsOf, type Observation } from "../core/observation.ts";
+import { AttributionMethod, gapsOf, type Observation } from "../core/observation.ts";
 import type { Run } from "../core/run.ts";
 import type { Score } from "../core/score.ts";
 import type { Verdict } from "../core/verdict.ts";
@@ -19,7 +19,8 @@ export interface ScoredSubGoal {
 
 /** Everything that a report tells of. */
 export interface ReportInput {
-  readonly run: ReportedRun;
+  /** Null where only observations are at hand, of a run that nothing is known of. */
+  readonly run: ReportedRun | null;
   /** The delta of each root. */
   readonly deltas: readonly Observation[];
   /** All other observations that the scores rest on. */
@@ -71,7 +72,7 @@ export interface ReportedSubGoal {
 
 /** What `--json` prints, and what the text is written from. */
 export interface RunReport {
-  readonly run: ReportedRun;
+  readonly run: ReportedRun | null;
   readonly delta: readonly ReportedChange[];
   readonly deltaCounts: DeltaCounts;
   readonly notSeen: readonly Gap[];
@@ -173,13 +174,14 @@ function reportedSubGoal(
   };
 }
 
-/** The methods of attribution behind a score, strongest first; "conversation" where it rests on what was said. */
+/** The weakest method of attribution behind a score; "conversation" where it rests on what was said. */
 function methodOf(score: Score, observations: readonly Observation[]): string {
   const ids = new Set<string>(score.observationIds);
-  const methods = observations
-    .filter((each) => ids.has(each.id))
-    .map(({ payload }) =>
-      payload.kind === "surface" ? payload.attribution.method : "conversation",
-    );
-  return methods.length === 0 ? "none" : [...new Set(methods)].toSorted().join(", ");
+  const payloads = observations.filter((each) => ids.has(each.id)).map(({ payload }) => payload);
+  const methods = payloads.flatMap((payload) =>
+    payload.kind === "surface" ? [payload.attribution.method] : [],
+  );
+  // The schema lists them strongest first.
+  const weakest = AttributionMethod.options.findLast((each) => methods.includes(each));
+  return weakest ?? (payloads.length > 0 ? "conversation" : "none");
 }

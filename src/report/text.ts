@@ -34,7 +34,7 @@ export function reportText({ report, deltas, hints = [], colour = false }: TextI
 }
 
 function agentText({ run }: RunReport): readonly string[] {
-  if (run.agent === undefined) return [];
+  if (run?.agent === undefined) return [];
   return [`  agent      ${outcomeText(run.agent.outcome)} after ${duration(run.agent.durationMs)}`];
 }
 

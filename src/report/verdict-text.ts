@@ -56,11 +56,17 @@ function refsText(
   method: string,
 ): string {
   const [first] = refs;
-  if (first === undefined) return printableSentence(cut(rationale, 400));
+  if (first === undefined) return `${exhaustionText(rationale)}  ${method}`;
   const more = total > 1 ? ` and ${count(total - 1)} more` : "";
   const detail = first.detail === undefined ? "" : `  ${printableSentence(cut(first.detail, 120))}`;
   const change = first.change === undefined ? "" : `  ${first.change}`;
   return `${printable(first.uri)}${change}${detail}${more}  ${method}`;
+}
+
+/** Why there is nothing to point at: the sentence of the rationale after what was asked. */
+function exhaustionText(rationale: string): string {
+  const [, reason] = rationale.split(". ");
+  return printableSentence(cut(reason ?? rationale, 300));
 }
 
 function gapsText(verdict: Extract<Verdict, { value: "undetermined" }>, method: string): string {

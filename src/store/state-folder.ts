@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, readFileSync, readdirSync, realpathSync } from "node:fs";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { z } from "zod";
 import { UpheldError } from "../core/errors.ts";
 import { RunId } from "../core/ids.ts";
@@ -56,8 +56,7 @@ export function openStateFolder(
   candidates: readonly string[],
   roots: readonly string[],
 ): StateFolder {
-  const real = roots.map(realOf);
-  const path = candidates.find((each) => real.every((root) => !isInside(realOf(each), root)));
+  const path = candidates.find((each) => liesOutside(each, roots));
   if (path === undefined)
     throw new UpheldError(
       "argument_invalid",
@@ -192,6 +191,12 @@ function absolute(variable: string, path: string): string {
     "argument_invalid",
     `${variable} must be an absolute path, got ${JSON.stringify(path)}`,
   );
+}
+
+/** Whether a place, there or not yet, lies outside of every directory. */
+export function liesOutside(path: string, directories: readonly string[]): boolean {
+  const real = realOf(resolve(path));
+  return directories.every((each) => !isInside(real, realOf(each)));
 }
 
 /** The real path of what exists, and the rest of the name below it. */

@@ -1,0 +1,133 @@
+import { resolve } from "node:path";
+import { Timestamp } from "../core/timestamp.ts";
+import { observeRun, validateClaims, type ObservedRoot } from "../run/observe-run.ts";
+import type { LocalFileSurfaceSource } from "../sources/local-files/source.ts";
+import { readClaimsFile } from "./claims-file.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { attemptOf, clockOf, newRunId } from "./new-run.ts";
+import { noArguments, parseOptions, usage, type Parsed } from "./options.ts";
+import { progressOn } from "./progress.ts";
+import { publish, refuseUnwritable } from "./publish.ts";
+import { givenLimits, LIMIT_OPTION, ROOT_OPTION, rootsOf, type NamedRoot } from "./roots.ts";
+import { readBaselineFolder, rootFolder } from "./saved-baseline.ts";
+import { WatchedRoots } from "./watched-roots.ts";
+
+const OPTIONS = {
+  baseline: { value: "FOLDER", help: "what upheld baseline saved" },
+  since: { value: "TIME", help: "without a baseline: when the run began (RFC 3339)" },
+  root: { ...ROOT_OPTION, help: "a directory to look at; with --baseline: where a root lies now" },
+  expect: { value: "FILE", help: "claims to decide (YAML or JSON)" },
+  save: { value: "FILE", help: "seal the evidence into a bundle" },
+  json: { help: "print one JSON object, and nothing else, on standard output" },
+  limit: LIMIT_OPTION,
+};
+
+export const observeCommand: Command = {
+  name: "observe",
+  summary: "Say what changed since a baseline, or since a time.",
+  usage: [
+    "upheld observe --baseline FOLDER [--expect FILE] [--save FILE] [--json]",
+    "upheld observe --since TIME [--root NAME=DIR]... [--expect FILE]",
+  ],
+  options: OPTIONS,
+  examples: [
+    ["what changed since the baseline?", "upheld observe --baseline /tmp/before"],
+    [
+      "without a baseline, by times: weaker, and it says so",
+      "upheld observe --since 2026-11-30T18:00:00Z --expect claims.yaml",
+    ],
+  ],
+  async run(args, context) {
+    const parsed = parseOptions(OPTIONS, args);
+    noArguments(parsed);
+    await refuseUnwritable(parsed.one("save"));
+    const before = beforeOf(parsed);
+    const expect = parsed.one("expect");
+    const claims = expect === undefined ? undefined : readClaimsFile(expect);
+    validateClaims(
+      claims,
+      before.roots.map(({ name }) => ({ name, surface: "file" })),
+    );
+    return observeSince(before, { parsed, claims }, context);
+  },
+};
+
+/** The world before: since when, of which roots, and where it is recorded. */
+interface Before {
+  readonly from: Timestamp;
+  readonly roots: readonly NamedRoot[];
+  readonly folder: string | undefined;
+}
+
+function beforeOf(parsed: Parsed): Before {
+  const folder = parsed.one("baseline");
+  const since = parsed.one("since");
+  if ((folder === undefined) === (since === undefined))
+    throw usage("either --baseline FOLDER or --since TIME is needed, and not both");
+  if (folder === undefined)
+    return { from: timeOf(since ?? ""), roots: rootsOf(parsed), folder: undefined };
+  const saved = readBaselineFolder(folder);
+  const given = parsed.many("root").length === 0 ? [] : rootsOf(parsed);
+  const names = saved.roots.map(({ name }) => name);
+  for (const { name } of given)
+    if (!names.includes(name))
+      throw usage(`--root ${name}: the baseline holds no such root (it holds ${names.join(", ")})`);
+  const roots = saved.roots.map(
+    ({ name, directory }) => given.find((each) => each.name === name) ?? { name, directory },
+  );
+  return { from: saved.takenAt, roots, folder: resolve(folder) };
+}
+
+const TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/;
+
+/** "2026-11-30T18:48:15Z", with a fraction or an offset. Throws "argument_invalid". */
+function timeOf(text: string): Timestamp {
+  const [, seconds = "", fraction = "", zone = ""] = TIME.exec(text) ?? [];
+  const at = new Date(`${seconds}${zone}`);
+  if (seconds === "" || Number.isNaN(at.getTime()))
+    throw usage(`--since ${text}: expected a time such as 2026-11-30T18:48:15Z`);
+  return Timestamp.parse(`${at.toISOString().slice(0, -5)}.${fraction.padEnd(9, "0")}Z`);
+}
+
+async function observeSince(
+  { from, roots, folder }: Before,
+  {
+    parsed,
+    claims,
+  }: { readonly parsed: Parsed; readonly claims: ReturnType<typeof readClaimsFile> | undefined },
+  context: CommandContext,
+): Promise<number> {
+  const { terminal, interruption } = context;
+  const wish = folder === undefined ? "window" : "baseline";
+  const wishes = new Map(roots.map(({ name }) => [name, wish] as const));
+  await using watched = new WatchedRoots(roots, givenLimits(parsed), wishes);
+  const observed = await Promise.all(watched.roots.map((root) => withBaseline(root, folder)));
+  const clock = clockOf(roots);
+  const now = clock();
+  if (now < from) throw usage(`the run is said to have begun at ${from}, and it is only ${now}`);
+  const runId = newRunId(new Date());
+  const progress = progressOn(terminal);
+  const record = await observeRun(
+    {
+      run: { runId, attemptId: attemptOf(runId), window: [from, now], labels: {} },
+      roots: observed,
+      scope: { window: [from, now] },
+      claims,
+    },
+    {
+      clock,
+      signal: interruption.signal,
+      onListed: (_, listed) => progress.update("observe", listed),
+    },
+  );
+  progress.clear();
+  return await publish(record, { json: parsed.flag("json"), save: parsed.one("save") }, context);
+}
+
+async function withBaseline(
+  root: ObservedRoot & { readonly source: LocalFileSurfaceSource },
+  folder: string | undefined,
+): Promise<ObservedRoot> {
+  if (folder === undefined) return root;
+  return { ...root, baseline: await root.source.openBaseline(rootFolder(folder, root.name)) };
+}
