@@ -38,7 +38,7 @@ export const baselineCommand: Command = {
       )
     )
       throw usage(`--save ${folder}: it lies inside a root, and would be part of what is observed`);
-    await using watched = new WatchedRoots(roots, givenLimits(parsed), new Map());
+    await using watched = new WatchedRoots(roots, { limits: givenLimits(parsed) });
     prepareBaselineFolder(folder);
     const progress = progressOn(terminal);
     const taken = [];

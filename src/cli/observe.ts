@@ -100,7 +100,7 @@ async function observeSince(
   const { terminal, interruption } = context;
   const wish = folder === undefined ? "window" : "baseline";
   const wishes = new Map(roots.map(({ name }) => [name, wish] as const));
-  await using watched = new WatchedRoots(roots, givenLimits(parsed), wishes);
+  await using watched = new WatchedRoots(roots, { limits: givenLimits(parsed), wishes });
   const observed = await Promise.all(watched.roots.map((root) => withBaseline(root, folder)));
   const clock = clockOf(roots);
   const now = clock();

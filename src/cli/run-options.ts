@@ -20,11 +20,19 @@ export const RUN_OPTIONS = {
   expect: { value: "FILE", help: "claims to decide (YAML or JSON); upheld init writes one" },
   save: { value: "FILE", help: "seal the evidence into a bundle" },
   json: { help: "print one JSON object, and nothing else, on standard output" },
+  isolate: { help: "run the command in an overlay: its writes wait for upheld apply or discard" },
   attribution: ATTRIBUTION_OPTION,
   limit: LIMIT_OPTION,
   label: { value: "KEY=VALUE", multiple: true, help: "kept with the run, never interpreted" },
   timeout: { value: "SECONDS", help: "end the agent after this time" },
+  endpoint: { value: "URL", help: "an agent behind HTTP, in place of a command" },
+  prompt: { value: "TEXT", help: "what is sent to the endpoint" },
 };
+
+/** The agent: a command, or a prompt for an endpoint. */
+export type AskedAgent =
+  | { readonly kind: "command"; readonly command: readonly string[] }
+  | { readonly kind: "endpoint"; readonly url: string; readonly prompt: string };
 
 /** What the command line asked for. */
 export interface AskedRun {
@@ -34,7 +42,8 @@ export interface AskedRun {
   readonly claims: ExpectationFile | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly timeoutMs: number | undefined;
-  readonly command: readonly string[];
+  readonly agent: AskedAgent;
+  readonly isolate: boolean;
   readonly save: string | undefined;
   readonly json: boolean;
 }
@@ -42,16 +51,11 @@ export interface AskedRun {
 /** Reads the arguments of a run, the claims included. Throws on every mistake, before anything is started. */
 export function askedRun(args: readonly string[]): AskedRun {
   const parsed = parseOptions(RUN_OPTIONS, args);
-  noPositionals(parsed);
-  const command = parsed.rest ?? [];
-  if (command.length === 0 || command[0] === "")
-    throw usage(
-      "nothing to run: put the agent's command after --, as in upheld run -- python agent.py",
-    );
+  const agent = askedAgent(parsed);
+  const isolate = parsed.flag("isolate");
   const roots = rootsOf(parsed);
   const wishes = wishedAttributions(parsed, roots);
-  for (const [name, wish] of wishes)
-    if (wish === "exact") throw usage(`--attribution ${name}=exact needs --isolate`);
+  refuseContradictions(agent, isolate, wishes);
   const expect = parsed.one("expect");
   const claims = expect === undefined ? undefined : readClaimsFile(expect);
   validateClaims(
@@ -65,10 +69,42 @@ export function askedRun(args: readonly string[]): AskedRun {
     claims,
     labels: labelsOf(parsed),
     timeoutMs: timeoutOf(parsed.one("timeout")),
-    command,
+    agent,
+    isolate,
     save: parsed.one("save"),
     json: parsed.flag("json"),
   };
+}
+
+function askedAgent(parsed: Parsed): AskedAgent {
+  noPositionals(parsed);
+  const [url, prompt] = [parsed.one("endpoint"), parsed.one("prompt")];
+  const command = parsed.rest ?? [];
+  if (url === undefined) {
+    if (prompt !== undefined)
+      throw usage("--prompt needs --endpoint: a command reads its own input");
+    if (command.length > 0 && command[0] !== "") return { kind: "command", command };
+    throw usage(
+      "nothing to run: put the agent's command after --, as in upheld run -- python agent.py",
+    );
+  }
+  if (command.length > 0) throw usage("either --endpoint or a command after --, not both");
+  if (prompt === undefined || prompt === "") throw usage("--endpoint needs --prompt TEXT");
+  return { kind: "endpoint", url, prompt };
+}
+
+function refuseContradictions(
+  agent: AskedAgent,
+  isolate: boolean,
+  wishes: ReadonlyMap<string, WishedAttribution>,
+): void {
+  if (isolate && agent.kind === "endpoint")
+    throw usage("--isolate needs a command: an endpoint runs elsewhere");
+  for (const [name, wish] of wishes) {
+    if (wish === "exact" && !isolate) throw usage(`--attribution ${name}=exact needs --isolate`);
+    if (isolate && (wish === "baseline" || wish === "window"))
+      throw usage(`--attribution ${name}=${wish} cannot be had with --isolate, which is exact`);
+  }
 }
 
 function labelsOf(parsed: Parsed): Readonly<Record<string, string>> {

@@ -1,16 +1,20 @@
 import { dirname, resolve } from "node:path";
 import type { RunId } from "../core/ids.ts";
-import type { EndedProcesses } from "../run/agent.ts";
+import type { Agent, EndedProcesses, Prompt } from "../run/agent.ts";
 import type { Clock } from "../run/clock.ts";
 import { commandAgent } from "../run/command-agent.ts";
+import { endpointAgent } from "../run/endpoint-agent.ts";
+import type { Isolation } from "../run/isolate.ts";
 import { recordRun, type RecordedAttempt, type RunStep } from "../run/record.ts";
 import { counted } from "../report/bounds.ts";
 import { beginRun, endRun, openStateFolder, stateCandidates } from "../store/state-folder.ts";
 import type { Command, CommandContext } from "./command.ts";
 import type { Interruption } from "./interrupt.ts";
+import { chooseIsolation, type IsolationChoice } from "./isolated-run.ts";
 import { attemptOf, clockOf, newRunId } from "./new-run.ts";
 import { countedIn, progressOn, type Progress } from "./progress.ts";
 import { publish, refuseUnwritable } from "./publish.ts";
+import { replyHints } from "./reply-hints.ts";
 import { askedRun, RUN_OPTIONS, type AskedRun } from "./run-options.ts";
 import { sweepState } from "./sweep.ts";
 import { WatchedRoots } from "./watched-roots.ts";
@@ -18,7 +22,10 @@ import { WatchedRoots } from "./watched-roots.ts";
 export const runCommand: Command = {
   name: "run",
   summary: "Run an agent and say what it did to the files.",
-  usage: ["upheld run [OPTIONS] -- COMMAND..."],
+  usage: [
+    "upheld run [OPTIONS] -- COMMAND...",
+    "upheld run [OPTIONS] --endpoint URL --prompt TEXT",
+  ],
   options: RUN_OPTIONS,
   examples: [
     ["what does this command change in this directory?", "upheld run -- python agent.py"],
@@ -30,6 +37,7 @@ export const runCommand: Command = {
       "two roots, ten minutes at most",
       "upheld run --root workspace=./work --root home=/home/agent --timeout 600 -- ./agent",
     ],
+    ["look before it counts: apply or discard afterwards", "upheld run --isolate -- ./agent"],
     ["for a program to read", "upheld run --json -- ./agent > report.json"],
   ],
   async run(args, context) {
@@ -47,27 +55,62 @@ export const runCommand: Command = {
     const writesTo = asked.save === undefined ? [] : [dirname(resolve(asked.save))];
     beginRun(state, { runId, startedAt: clock(), writesTo });
     try {
-      const { record, turn } = await recordAsked(asked, { runId, clock }, context);
-      tellProcesses(turn.processes, context);
-      return await publish(record, asked, context);
+      const isolation = await chooseIsolation(asked, state, runId);
+      return await runIsolated(asked, { runId, clock, isolation }, context);
     } finally {
       endRun(state, runId);
     }
   },
 };
 
+interface Started {
+  readonly runId: RunId;
+  readonly clock: Clock;
+  readonly isolation: IsolationChoice;
+}
+
+/** What an isolated run wrote is kept only when the run came to a report. */
+async function runIsolated(
+  asked: AskedRun,
+  started: Started,
+  context: CommandContext,
+): Promise<number> {
+  const { isolation, reason } = started.isolation;
+  const { terminal } = context;
+  if (reason !== undefined) terminal.err(`  isolate    ${reason}; the baseline is used instead\n`);
+  let kept = false;
+  try {
+    const { record, turn } = await recordAsked(asked, started, context);
+    tellProcesses(turn.processes, context);
+    const hints = replyHints(turn, record, asked.roots);
+    const { json, save } = asked;
+    const exitCode = await publish(record, { json, save, hints }, context);
+    kept = isolation !== undefined;
+    if (kept) terminal.err(isolatedText(started.runId));
+    return exitCode;
+  } finally {
+    if (!kept) await isolation?.discard();
+  }
+}
+
+function isolatedText(runId: RunId): string {
+  return [
+    "  isolated   the real directories are as they were:",
+    `             upheld apply ${runId}     writes the changes into them`,
+    `             upheld discard ${runId}   throws the changes away`,
+    "",
+  ].join("\n");
+}
+
 async function recordAsked(
   asked: AskedRun,
-  { runId, clock }: { readonly runId: RunId; readonly clock: Clock },
+  { runId, clock, isolation }: Started,
   { terminal, interruption }: CommandContext,
 ): Promise<RecordedAttempt> {
-  await using watched = new WatchedRoots(asked.roots, asked.limits, asked.wishes);
-  const { maxReplyBytes } = asked.limits.limits;
-  const agent = commandAgent(asked.command, {
-    interactive: terminal.isInteractive && !asked.json,
-    stdout: asked.json ? process.stderr : process.stdout,
-    ...(maxReplyBytes === undefined ? {} : { limits: { maxReplyBytes } }),
-  });
+  const { signal } = interruption;
+  const { limits, wishes } = asked;
+  await using watched = new WatchedRoots(asked.roots, { limits, wishes, isolation, signal });
+  const { agent, prompts } = agentOf(asked, isolation.isolation, terminal.isInteractive);
   const progress = progressOn(terminal);
   const plan = {
     runId,
@@ -76,14 +119,14 @@ async function recordAsked(
     roots: watched.roots,
     agent,
     agentRoots: asked.roots.map(({ name, directory }) => ({ name, dir: directory })),
-    prompts: [],
+    prompts,
     claims: asked.claims,
     timeoutMs: asked.timeoutMs,
   };
   try {
     return await recordRun(plan, {
       clock,
-      signal: interruption.signal,
+      signal,
       onListed: (root, listed) => progress.update(root, listed),
       onStep: (step) => tellStep(step, progress, interruption),
       beforeAgent: () => {
@@ -93,6 +136,31 @@ async function recordAsked(
     });
   } finally {
     progress.clear();
+  }
+}
+
+function agentOf(
+  { agent, json, limits }: AskedRun,
+  isolation: Isolation | undefined,
+  isInteractive: boolean,
+): { readonly agent: Agent; readonly prompts: readonly Prompt[] } {
+  const { maxReplyBytes } = limits.limits;
+  const bound = maxReplyBytes === undefined ? {} : { limits: { maxReplyBytes } };
+  switch (agent.kind) {
+    case "endpoint":
+      return {
+        agent: endpointAgent(agent.url, bound),
+        prompts: [{ role: "user", text: agent.prompt }],
+      };
+    case "command": {
+      const command = commandAgent(agent.command, {
+        interactive: isInteractive && !json,
+        stdout: json ? process.stderr : process.stdout,
+        ...bound,
+        ...(isolation === undefined ? {} : { isolation }),
+      });
+      return { agent: command, prompts: [] };
+    }
   }
 }
 

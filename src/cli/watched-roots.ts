@@ -1,23 +1,37 @@
+import { LIMITS } from "../core/limits.ts";
+import type { Baseline } from "../core/source.ts";
+import { timestampOf } from "../core/timestamp.ts";
 import type { WatchedRoot } from "../run/record.ts";
 import type { LocalFileSurfaceSource } from "../sources/local-files/source.ts";
+import type { IsolationChoice } from "./isolated-run.ts";
 import { sourceOf, type GivenLimits, type NamedRoot, type WishedAttribution } from "./roots.ts";
+
+/** How the roots of a run are watched. */
+export interface WatchOptions {
+  readonly limits: GivenLimits;
+  readonly wishes?: ReadonlyMap<string, WishedAttribution>;
+  readonly isolation?: IsolationChoice;
+  readonly signal?: AbortSignal;
+}
 
 /** The sources of all roots of a run, ended together. */
 export class WatchedRoots implements AsyncDisposable {
   readonly roots: readonly (WatchedRoot & { readonly source: LocalFileSurfaceSource })[];
 
-  constructor(
-    roots: readonly NamedRoot[],
-    limits: GivenLimits,
-    wishes: ReadonlyMap<string, WishedAttribution>,
-  ) {
+  constructor(roots: readonly NamedRoot[], options: WatchOptions) {
+    const { isolation, reason } = options.isolation ?? {};
     this.roots = roots.map((root) => {
-      const wish = wishes.get(root.name) ?? "auto";
+      const wish = options.wishes?.get(root.name) ?? "auto";
+      const source = sourceOf(root, options.limits, wish);
+      const overlay =
+        isolation === undefined ? undefined : () => overlayOf(root.name, source, options);
       return {
         name: root.name,
         surface: "file",
-        source: sourceOf(root, limits, wish),
-        takesBaseline: wish !== "window",
+        source,
+        takesBaseline: wish !== "window" && overlay === undefined,
+        overlay,
+        reason,
       };
     });
   }
@@ -25,4 +39,16 @@ export class WatchedRoots implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { source } of this.roots) await source[Symbol.asyncDispose]();
   }
+}
+
+/** What the run wrote into its overlay, as the source reads it. */
+async function overlayOf(
+  name: string,
+  source: LocalFileSurfaceSource,
+  { isolation, limits, signal }: WatchOptions,
+): Promise<Baseline> {
+  const maxEntries = limits.baselineLimits.maxListedEntries ?? LIMITS.maxListedEntries.delta;
+  const writeSet = await isolation?.isolation?.writeSet(name, { maxEntries, signal });
+  if (writeSet === undefined) throw new Error("a run without isolation has no overlay");
+  return source.overlay(writeSet, timestampOf(writeSet.startedNs));
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { ExpectationFile } from "../core/expectation.ts";
 import { ScoreId } from "../core/ids.ts";
 import type { Observation } from "../core/observation.ts";
-import type { ConversationScorable, SurfaceScorable } from "../core/scorable.ts";
+import type { SurfaceScorable } from "../core/scorable.ts";
 import type { Need } from "../core/scorer.ts";
 import type { ScoringScope } from "../core/scope.ts";
 import type {
@@ -11,7 +11,13 @@ import type {
   ObservationSource,
   ObserveOptions,
 } from "../core/source.ts";
-import { contextOf, needsOf, observeNeeds, type LiveEvidence } from "../scorers/observe.ts";
+import {
+  contextOf,
+  needsOf,
+  observeNeeds,
+  type BoundConversation,
+  type LiveEvidence,
+} from "../scorers/observe.ts";
 import { scoreLive } from "../scorers/score.ts";
 import { expectationOf } from "../scorers/sub-goal.ts";
 import type { RecordedRun, RunRecord } from "../store/run-record.ts";
@@ -41,6 +47,8 @@ export interface ObservedRoot {
   readonly surface: string;
   readonly source: RunSource;
   readonly baseline?: Baseline | undefined;
+  /** Why no stronger method than this one could be had. It becomes part of the evidence. */
+  readonly reason?: string | undefined;
 }
 
 /** What is looked at after a run, and for which claims. */
@@ -50,7 +58,7 @@ export interface Question {
   readonly scope: ScoringScope;
   readonly claims?: ExpectationFile | undefined;
   /** What was said during the run. */
-  readonly conversation?: Observation | undefined;
+  readonly conversation?: BoundConversation | undefined;
 }
 
 export interface ObserveRunOptions {
@@ -127,31 +135,30 @@ function evidenceOf(
   onListed: OnListed | undefined,
 ): LiveEvidence {
   return {
-    sources: roots.map(({ name, surface, source, baseline }) => ({
+    sources: roots.map(({ name, surface, source, baseline, reason }) => ({
       root: name,
       surface,
       baseline,
       source: {
         identifier: () => source.identifier(),
-        observe: (requests, options = {}) =>
-          source.observe(requests, {
+        observe: async (requests, options = {}) => {
+          const observations = await source.observe(requests, {
             ...options,
             onProgress: ({ listed }) => onListed?.(name, listed),
-          }),
+          });
+          return observations.map((each) => withReason(each, reason));
+        },
       },
     })),
-    conversation: conversation === undefined ? undefined : boundConversation(conversation),
+    conversation,
     scope,
   };
 }
 
-/** A conversation that was recorded already, as a source. */
-function boundConversation(observation: Observation): LiveEvidence["conversation"] {
-  const { scorable } = observation;
-  if (scorable.kind !== "conversation") return undefined;
-  const source: ObservationSource<ConversationScorable> = {
-    identifier: () => observation.source,
-    observe: (requests) => Promise.resolve(requests.map(() => observation)),
-  };
-  return { scorable, source };
+function withReason(observation: Observation, reason: string | undefined): Observation {
+  const { payload } = observation;
+  if (reason === undefined || payload.kind !== "surface") return observation;
+  const reasons = [payload.attribution.reason, reason].filter((each) => each !== undefined);
+  const attribution = { ...payload.attribution, reason: reasons.join("; ") };
+  return { ...observation, payload: { ...payload, attribution } };
 }

@@ -1,14 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Conversation } from "../core/conversation.ts";
 import type { ExpectationFile } from "../core/expectation.ts";
-import {
-  ConversationId,
-  MessageId,
-  ObservationId,
-  type AttemptId,
-  type RunId,
-} from "../core/ids.ts";
-import { acquisitionOf, type Observation } from "../core/observation.ts";
+import { ConversationId, type AttemptId, type RunId } from "../core/ids.ts";
 import type { Run } from "../core/run.ts";
 import type { ScoringScope } from "../core/scope.ts";
 import type { Baseline } from "../core/source.ts";
@@ -16,11 +8,15 @@ import type { Timestamp } from "../core/timestamp.ts";
 import type { RunRecord } from "../store/run-record.ts";
 import type { Agent, AgentRoot, Prompt, TurnResult } from "./agent.ts";
 import type { Clock } from "./clock.ts";
+import { conversationLog } from "./conversation-log.ts";
 import { observeRun, validateClaims, type ObservedRoot, type OnListed } from "./observe-run.ts";
 
-/** A root to be watched, and whether to look at it before the run. */
+/** A root to be watched, and how the world before the run is known. */
 export interface WatchedRoot extends ObservedRoot {
+  /** Whether to look at it before the run. */
   readonly takesBaseline: boolean;
+  /** For a run in an overlay: what it wrote, asked once it has ended. */
+  readonly overlay?: (() => Promise<Baseline>) | undefined;
 }
 
 /** What to run, watch and decide. */
@@ -61,8 +57,6 @@ export interface RecordedAttempt {
   readonly turn: TurnResult;
 }
 
-const CONVERSATION_KIND = "conversation";
-
 /**
  * One attempt: baseline, agent, observation, decision. The claims are validated before anything is read or started.
  * Rejects with the signal's reason once it is aborted; the agent is then ended and every baseline released.
@@ -72,10 +66,15 @@ export async function recordRun(plan: RunPlan, options: RecordOptions): Promise<
   await using baselines = new Baselines();
   await baselines.take(plan, options);
   options.beforeAgent?.();
-  const conversationId = ConversationId.parse(`conversation-${plan.attemptId}`);
+  const conversationId = ConversationId.parse(randomUUID());
+  const log = conversationLog({ clock: options.clock });
+  log.claim(conversationId, plan);
+  for (const prompt of plan.prompts) log.append(conversationId, prompt);
   const from = options.clock();
   const turn = await runAgent(plan, conversationId, options);
   const to = later(from, options.clock());
+  log.record(conversationId, turn);
+  await baselines.takeOverlays(plan);
   options.onStep?.({ kind: "agent", result: turn });
   const run = runOf(plan, turn, { conversationId, window: [from, to] });
   const record = await observeRun(
@@ -84,7 +83,7 @@ export async function recordRun(plan: RunPlan, options: RecordOptions): Promise<
       roots: plan.roots.map((root) => ({ ...root, baseline: baselines.held.get(root.name) })),
       scope: scopeOf(plan, baselines.held, [from, to]),
       claims: plan.claims,
-      conversation: conversationObservation(plan, turn, run, to),
+      conversation: { scorable: { kind: "conversation", conversationId }, source: log },
     },
     options,
   );
@@ -129,6 +128,11 @@ class Baselines implements AsyncDisposable {
     }
   }
 
+  async takeOverlays({ roots }: RunPlan): Promise<void> {
+    for (const { name, overlay } of roots)
+      if (overlay !== undefined) this.held.set(name, await overlay());
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const baseline of this.held.values()) await baseline[Symbol.asyncDispose]();
     this.held.clear();
@@ -164,49 +168,6 @@ function runOf(
       outcome: turn.outcome,
       durationMs: Math.round(turn.durationMs),
     },
-  };
-}
-
-/** What was said, as evidence. */
-function conversationObservation(
-  plan: RunPlan,
-  turn: TurnResult,
-  run: Run,
-  at: Timestamp,
-): Observation {
-  const conversationId = ConversationId.parse(run.conversationId);
-  const said = [
-    ...plan.prompts.map(({ role, text }) => ({
-      role,
-      text,
-      textTruncated: false,
-      at: run.window[0],
-    })),
-    ...turn.replies.map(({ text, textTruncated }) => ({
-      role: "assistant" as const,
-      text,
-      textTruncated,
-      at,
-    })),
-  ];
-  const conversation: Conversation = {
-    id: conversationId,
-    owner: plan.attemptId,
-    messages: said.map((message, sequence) => ({
-      id: MessageId.parse(`${plan.attemptId}.${sequence}`),
-      conversationId,
-      sequence,
-      ...message,
-    })),
-  };
-  return {
-    id: ObservationId.parse(randomUUID()),
-    source: plan.agent.identifier(),
-    acquisition: acquisitionOf(turn.gaps),
-    observedAt: at,
-    scorable: { kind: CONVERSATION_KIND, conversationId },
-    payload: { kind: CONVERSATION_KIND, schemaVersion: 1, conversation, gaps: turn.gaps },
-    metadata: {},
   };
 }
 
