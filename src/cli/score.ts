@@ -10,7 +10,7 @@ import { parseStrictJsonBytes } from "../core/strict-json.ts";
 import { BUNDLE_FAULTS } from "../evidence/faults.ts";
 import { verifyBundle } from "../evidence/verify.ts";
 import { runReport, type ReportedRun, type ScoredSubGoal } from "../report/run-report.ts";
-import { reportText } from "../report/text.ts";
+import { decisionText } from "../report/text.ts";
 import { systemClock } from "../run/clock.ts";
 import { contextOfObservations, replay } from "../scorers/replay.ts";
 import { scoreOf } from "../scorers/score.ts";
@@ -47,7 +47,7 @@ export const scoreCommand: Command = {
     const stored = await readStored(file, claims, interruption.signal);
     const report = runReport({ ...stored, subGoals: scored(claims, stored) });
     if (parsed.flag("json")) terminal.out(`${JSON.stringify(report)}\n`);
-    else terminal.out(reportText({ report, deltas: [], colour: terminal.colour }));
+    else terminal.out(decisionText(report, terminal.colour));
     return exitOfSubGoals(
       report.subGoals.map(({ held }) => held),
       undefined,

@@ -18,6 +18,20 @@ export interface TextInput {
   readonly colour?: boolean;
 }
 
+/** The part of a report that tells of verdicts: for evidence that was stored, where nothing was run. */
+export function decisionText(report: RunReport, colour: boolean): string {
+  const paint = paintOf(colour);
+  const { run } = report;
+  const lines = [
+    ...(run === null
+      ? []
+      : [`  evidence   run ${run.runId}, ${run.window[0]} to ${run.window[1]}`]),
+    ...notSeenText(report.notSeen),
+    ...verdictText(report.subGoals, paint),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
 /** The report for a person. Whatever comes from the world is escaped; every list is bounded and says how much it left out. */
 export function reportText({ report, deltas, hints = [], colour = false }: TextInput): string {
   const paint = paintOf(colour);
