@@ -10,6 +10,7 @@ import { matcherFingerprint, type Matcher } from "../../core/matcher.ts";
 import { contentOf } from "../../core/text.ts";
 import { timestampOf } from "../../core/timestamp.ts";
 import type { Descent } from "./descent.ts";
+import { resolveLink } from "./link.ts";
 import { FLAG, type Manifest, type Node } from "./manifest.ts";
 import type { Budget, Meter } from "./meter.ts";
 import { isUtf8Name, printableName } from "./name.ts";
@@ -50,7 +51,8 @@ export class EntryBuilder {
   present(node: Node): SurfaceEntry {
     const { tree, changes, before } = this.#view;
     const { change, through } = changeAt(this.#view, node);
-    const was = changes.before(through);
+    // What stood at a link is found by following it as it was; only a move tells of another location.
+    const was = changes.before(change === "moved" ? through : node);
     const now = this.#now(node);
     const prior = was === undefined || before === undefined ? undefined : this.#before(before, was);
     return {
@@ -123,12 +125,14 @@ export class EntryBuilder {
 
   #before(before: Snapshot, node: Node): EntryState {
     const state = stateOf(before.tree, node);
-    if (state.type !== "file") return state;
-    const bytes = before.prior.get(node);
-    const sha256 = before.tree.has(node, FLAG.digest)
-      ? { sha256: digestAt(before.tree, node) }
-      : {};
     const unread: Pick<EntryState, "unread"> = { unread: { code: "prior_content_unknown" } };
+    const file = this.#fileBefore(before, node);
+    if (file === "unseen") return { ...state, ...unread };
+    if (file === undefined) return state;
+    const bytes = before.prior.get(file);
+    const sha256 = before.tree.has(file, FLAG.digest)
+      ? { sha256: digestAt(before.tree, file) }
+      : {};
     if (bytes === undefined) return { ...state, ...sha256, ...unread };
     const kept = this.#retain(bytes, true);
     const found = kept?.truncated === false ? [] : this.#find(bytes, true, {});
@@ -138,6 +142,16 @@ export class EntryBuilder {
       ...(kept === undefined ? unread : { content: kept }),
       ...(found.length === 0 ? {} : { findings: found }),
     };
+  }
+
+  /** The file whose content stood at a location; undefined where none did. */
+  #fileBefore(before: Snapshot, node: Node): Node | "unseen" | undefined {
+    const { tree } = before;
+    if (tree.type(node) === "file") return node;
+    if (tree.type(node) !== "link") return undefined;
+    const end = resolveLink(tree, node, this.#view.confined.realPath);
+    if (end.kind === "inside") return tree.type(end.node) === "file" ? end.node : undefined;
+    return end.kind === "dangling" ? undefined : "unseen";
   }
 
   /** Keeps the head within the budget: as text where it is text, as base64 where not. */

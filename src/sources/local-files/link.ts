@@ -6,7 +6,7 @@ const MAX_HOPS = 40;
 
 /** Where a link leads, resolved by hand beneath the root: `..` above the root is outside, whatever stands there. */
 export type LinkEnd =
-  | { readonly kind: "inside"; readonly node: Node }
+  | { readonly kind: "inside"; readonly node: Node; readonly via: readonly Node[] }
   | { readonly kind: "outside" }
   | { readonly kind: "dangling"; readonly detail: string }
   | { readonly kind: "unseen"; readonly node: Node };
@@ -20,7 +20,8 @@ class Path {
   readonly #tree: Manifest;
   readonly #realPath: ByteName;
   #at: Node = ROOT;
-  #hops = 0;
+  /** The links that were followed. */
+  readonly #via: Node[] = [];
   /** The steps still to go, the next one last. */
   readonly #steps: ByteName[] = [];
 
@@ -38,14 +39,15 @@ class Path {
       step = this.#steps.pop()
     )
       end = this.#go(step);
-    return end ?? { kind: "inside", node: this.#at };
+    return end ?? { kind: "inside", node: this.#at, via: this.#via };
   }
 
-  /** Takes up the target of a link that stands where the path is. */
+  /** Takes up the target of a link that stands where the path is. One whose target was not read leads on unseen. */
   #enter(link: Node): LinkEnd | undefined {
-    this.#hops += 1;
-    if (this.#hops > MAX_HOPS) return { kind: "dangling", detail: "ELOOP" };
-    const target = this.#tree.targets.get(link) ?? "";
+    this.#via.push(link);
+    if (this.#via.length > MAX_HOPS) return { kind: "dangling", detail: "ELOOP" };
+    const target = this.#tree.targets.get(link);
+    if (target === undefined) return { kind: "unseen", node: this.#at };
     const inside = this.#beneathRoot(target);
     if (inside === undefined) return { kind: "outside" };
     if (target.startsWith("/")) this.#at = ROOT;

@@ -127,8 +127,11 @@ function baselineView(context: ObserveContext, walked: Walk, before: Snapshot): 
 }
 
 function windowView(context: ObserveContext, walked: Walk, request: Request): View {
-  const skew = BigInt(context.limits.clockSkewMs) * 1_000_000n;
-  const { changes, outside } = readWindow(walked.tree, request.window, skew, request.notApplied);
+  const { changes, outside } = readWindow(walked.tree, request.window, {
+    skewNs: BigInt(context.limits.clockSkewMs) * 1_000_000n,
+    notApplied: request.notApplied,
+    realPath: context.confined.realPath,
+  });
   return {
     name: context.name,
     confined: context.confined,

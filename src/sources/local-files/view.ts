@@ -52,17 +52,30 @@ export function contentNode(view: View, node: Node): Node | undefined {
   return end?.kind === "inside" && view.tree.type(end.node) === "file" ? end.node : undefined;
 }
 
-/** What the run did at a location: a link whose target changed changed as well. */
+/**
+ * What the run did at a location. What stands at a link is what it leads to: a link that the run left alone changed where its
+ * target did, or where it leads to another file than before.
+ */
 export function changeAt(
   view: View,
   node: Node,
 ): { readonly change: Change; readonly through: Node } {
-  const own = view.changes.of(node);
-  if (own !== "unchanged") return { change: own, through: node };
-  const target = view.tree.type(node) === "link" ? contentNode(view, node) : undefined;
-  return target === undefined
-    ? { change: own, through: node }
-    : { change: view.changes.of(target), through: target };
+  const change = view.changes.of(node);
+  const own = { change, through: node };
+  if (view.tree.type(node) !== "link" || (change !== "unchanged" && change !== "touched"))
+    return own;
+  const target = contentNode(view, node);
+  if (target === undefined) return own;
+  if (ledElsewhere(view, node, target)) return { change: "modified", through: node };
+  const behind = view.changes.of(target);
+  return behind === "unchanged" ? own : { change: behind, through: target };
+}
+
+function ledElsewhere(view: View, link: Node, target: Node): boolean {
+  const was = view.changes.before(link);
+  if (was === undefined || view.before === undefined) return false;
+  const end = resolveLink(view.before.tree, was, view.confined.realPath);
+  return end.kind === "inside" && end.node !== view.changes.before(target);
 }
 
 /** The bytes of a path, for a location whose name is not text. */

@@ -1,6 +1,8 @@
 import type { GapCode } from "../../core/gap.ts";
 import { Changes } from "./changes.ts";
+import { resolveLink } from "./link.ts";
 import { FLAG, ROOT, type Manifest, type Node } from "./manifest.ts";
+import type { ByteName } from "./name.ts";
 import { directoriesOf } from "./traverse.ts";
 
 /** A span of the clock, in nanoseconds, closed at both ends. */
@@ -16,19 +18,26 @@ export interface WindowReading {
   readonly outside: ReadonlySet<Node>;
 }
 
+export interface WindowOptions {
+  readonly skewNs: bigint;
+  /** Reasons that keep even a birth from counting. */
+  readonly notApplied: readonly GapCode[];
+  readonly realPath: ByteName;
+}
+
 /** A kernel stamps with its last tick. */
 const TICK_NS = 20_000_000n;
 
 /**
  * Reads times, which prove little: born inside the window with times that agree is created; older in every time, with every
- * directory above older too, is outside; all else is unknown. `notApplied` are reasons that keep even a birth from counting.
+ * directory above older too, is outside; all else is unknown.
  */
 export function readWindow(
   tree: Manifest,
   window: Span | undefined,
-  skewNs: bigint,
-  notApplied: readonly GapCode[],
+  options: WindowOptions,
 ): WindowReading {
+  const { skewNs, notApplied } = options;
   if (window === undefined) return nothingKnown(tree, ["baseline_missing", ...notApplied]);
   const changes = new Changes();
   const outside = new Set<Node>();
@@ -44,7 +53,25 @@ export function readWindow(
       else classify(changes, tree, node, { window, wide, notApplied });
     }
   }
+  countLinks({ changes, outside }, tree, options);
   return { changes, outside };
+}
+
+/** A link that is old itself is not ruled out where a link on its way or the file behind it is not. */
+function countLinks(
+  { changes, outside }: { readonly changes: Changes; readonly outside: Set<Node> },
+  tree: Manifest,
+  options: WindowOptions,
+): void {
+  for (const link of tree.targets.keys()) {
+    if (!outside.has(link)) continue;
+    const end = resolveLink(tree, link, options.realPath);
+    if (end.kind !== "inside" || [...end.via, end.node].every((node) => outside.has(node)))
+      continue;
+    const born = changes.of(end.node) === "created" && end.via.every((node) => outside.has(node));
+    outside.delete(link);
+    if (!born) changes.setUnknown(link, ["baseline_missing", ...options.notApplied]);
+  }
 }
 
 function nothingKnown(tree: Manifest, reasons: readonly GapCode[]): WindowReading {
