@@ -1,7 +1,7 @@
 import { UpheldError } from "../core/errors.ts";
 import type { RunId } from "../core/ids.ts";
-import { isolate, type Isolation } from "../run/isolate.ts";
-import { probeIsolation } from "../run/isolate-probe.ts";
+import { isolate, type Isolation } from "../run/isolation/isolate.ts";
+import { probeIsolation } from "../run/isolation/probe.ts";
 import type { StateFolder } from "../store/state-folder.ts";
 import type { AskedRun } from "./run-options.ts";
 

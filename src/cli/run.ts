@@ -4,7 +4,7 @@ import type { Agent, EndedProcesses, Prompt } from "../run/agent.ts";
 import type { Clock } from "../run/clock.ts";
 import { commandAgent } from "../run/command-agent.ts";
 import { endpointAgent } from "../run/endpoint-agent.ts";
-import type { Isolation } from "../run/isolate.ts";
+import type { Isolation } from "../run/isolation/isolate.ts";
 import { recordRun, type RecordedAttempt, type RunStep } from "../run/record.ts";
 import { counted } from "../report/bounds.ts";
 import { beginRun, endRun, openStateFolder, stateCandidates } from "../store/state-folder.ts";

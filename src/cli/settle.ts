@@ -4,7 +4,7 @@ import { UpheldError } from "../core/errors.ts";
 import { RunId } from "../core/ids.ts";
 import { counted } from "../report/bounds.ts";
 import { printable } from "../report/printable.ts";
-import { openWrites, type KeptWrites } from "../run/isolate.ts";
+import { openWrites, type KeptWrites } from "../run/isolation/isolate.ts";
 import { existingStateFolders, stateCandidates } from "../store/state-folder.ts";
 import type { Command } from "./command.ts";
 import { EXIT } from "./exit.ts";

@@ -1,7 +1,8 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { counted } from "../report/bounds.ts";
-import { openWrites } from "../run/isolate.ts";
+import { openWrites } from "../run/isolation/isolate.ts";
+import { sweepTrials } from "../run/isolation/probe.ts";
 import { sweepAgents } from "../run/process-group.ts";
 import { sweepTemporary } from "../store/bundle-file.ts";
 import {
@@ -35,6 +36,7 @@ async function discardIsolation({ isolation }: StateFolder, runId: string): Prom
 export async function sweepState(candidates: readonly string[], terminal: Terminal): Promise<void> {
   for (const folder of existingStateFolders(candidates)) {
     const swept = await sweepRuns(folder, sweepers);
+    await sweepTrials(folder.isolation);
     if (swept.runs.length > 0) terminal.err(`  swept      ${sweptText(swept)}\n`);
   }
 }

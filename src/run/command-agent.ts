@@ -7,7 +7,7 @@ import type { AgentOutcome } from "../core/run.ts";
 import type { Agent, EndedProcesses, Reply, Turn, TurnResult } from "./agent.ts";
 import { startCommand, type CommandPlan, type StartedCommand } from "./command-start.ts";
 import { startGuardian, type Guardian } from "./guardian.ts";
-import type { Isolation } from "./isolate.ts";
+import type { Isolation } from "./isolation/isolate.ts";
 import {
   agentProcesses,
   endProcesses,

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, closeSync, constants, copyFileSync, lstatSync, openSync } from "node:fs";
-import type { Place } from "./isolate-descent.ts";
-import { toolPath } from "./isolate-namespace.ts";
-import type { LayerStat } from "./isolate-write-set.ts";
+import type { Place } from "./descent.ts";
+import { toolPath } from "./namespace.ts";
+import type { LayerStat } from "./write-set.ts";
 
 /** Holes of fewer bytes are filled: a tool started for each small file would cost more than it saves. */
 const MIN_HOLE_BYTES = 1n << 20n;

@@ -11,21 +11,21 @@ import { chmodSync, chownSync, symlinkSync, utimesSync, writeFileSync } from "no
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { UpheldError } from "../core/errors.ts";
-import { applyWriteSet } from "./isolate-apply.ts";
-import type { ApplyResult } from "./isolate-apply.ts";
+import { UpheldError } from "../../core/errors.ts";
+import { applyWriteSet } from "./apply.ts";
+import type { ApplyResult } from "./apply.ts";
 import {
   TOOL_PATH,
   namespaceArguments,
   overlayOptions,
   removeState,
   runTool,
-} from "./isolate-namespace.ts";
-import type { IsolationPlan } from "./isolate-probe.ts";
-import { currentBootId, readRecord, runFolder, writeRecord } from "./isolate-state.ts";
-import type { IsolationRecord } from "./isolate-state.ts";
-import { readWriteSet } from "./isolate-write-set.ts";
-import type { WriteSet, WriteSetOptions } from "./isolate-write-set.ts";
+} from "./namespace.ts";
+import type { IsolationPlan } from "./probe.ts";
+import { currentBootId, readRecord, runFolder, writeRecord } from "./record-file.ts";
+import type { IsolationRecord } from "./record-file.ts";
+import { readWriteSet } from "./write-set.ts";
+import type { WriteSet, WriteSetOptions } from "./write-set.ts";
 
 /** How to start a command. Spawn exactly this; put your own `env` and `stdio` beside it. */
 export interface WrappedCommand {
@@ -186,7 +186,7 @@ function wrapCommand(
   cwd: string,
 ): WrappedCommand {
   if (command.length === 0) throw new UpheldError("argument_invalid", "the command is empty");
-  const supervisor = fileURLToPath(new URL("./isolate-supervisor.mjs", import.meta.url));
+  const supervisor = fileURLToPath(new URL("./supervisor.mjs", import.meta.url));
   return {
     file: record.unshare,
     args: [

@@ -10,11 +10,11 @@ import {
 import { mkdirSync, readlinkSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from "node:fs";
 import { utimesSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import { UpheldError } from "../core/errors.ts";
-import { heldAgain, isAbsence, isBelow, through } from "./isolate-descent.ts";
-import type { Descent, Place } from "./isolate-descent.ts";
-import { copyFile, makeSpecial } from "./isolate-file-copy.ts";
-import type { WriteSet, WriteSetEntry } from "./isolate-write-set.ts";
+import { UpheldError } from "../../core/errors.ts";
+import { heldAgain, isAbsence, isBelow, through } from "./descent.ts";
+import type { Descent, Place } from "./descent.ts";
+import { copyFile, makeSpecial } from "./file-copy.ts";
+import type { WriteSet, WriteSetEntry } from "./write-set.ts";
 
 /** Something that could not be carried over: an owner that we may not give, or a socket, which nobody listens to. */
 export interface NotKept {

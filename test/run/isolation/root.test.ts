@@ -1,14 +1,7 @@
 import { existsSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import {
-  agent,
-  everything,
-  isolationFault,
-  lines,
-  makeWorld,
-  removeWorlds,
-} from "./isolate-world.ts";
+import { agent, everything, isolationFault, lines, makeWorld, removeWorlds } from "./world.ts";
 
 afterEach(removeWorlds);
 const isRoot = process.getuid?.() === 0;

@@ -1,7 +1,7 @@
 import { readlinkSync } from "node:fs";
 import type { BigIntStats } from "node:fs";
-import type { Descent } from "./isolate-descent.ts";
-import type { LayerStat, WriteSet, WriteSetEntry } from "./isolate-write-set.ts";
+import type { Descent } from "./descent.ts";
+import type { LayerStat, WriteSet, WriteSetEntry } from "./write-set.ts";
 
 /**
  * Why the real tree is not what the run saw: someone changed the entry, made one where there was none, removed it,

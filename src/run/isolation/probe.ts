@@ -1,14 +1,10 @@
-import { accessSync, constants, lstatSync, mkdirSync, mkdtempSync, opendirSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, mkdirSync } from "node:fs";
+import { mkdtempSync, opendirSync, readdirSync } from "node:fs";
 import { readFileSync, realpathSync, statfsSync, symlinkSync } from "node:fs";
 import { join, sep } from "node:path";
-import {
-  namespaceArguments,
-  overlayOptions,
-  removeState,
-  runTool,
-  toolPath,
-} from "./isolate-namespace.ts";
-import type { Namespaces } from "./isolate-namespace.ts";
+import { isSameProcess } from "../../store/process-mark.ts";
+import { namespaceArguments, overlayOptions, removeState, runTool, toolPath } from "./namespace.ts";
+import type { Namespaces } from "./namespace.ts";
 
 /** A directory that the agent shall see as a layer of its own. */
 export interface IsolatedRoot {
@@ -184,8 +180,22 @@ async function tryPrivileges(
   return no(reason);
 }
 
+/** The folder of a trial tells whose it is, so that one that was cut off can be cleared away. */
+const TRIAL_PREFIX = ".probe-";
+
+/** Removes what trials of processes that are gone left behind; returns how many there were. */
+export async function sweepTrials(stateDir: string): Promise<number> {
+  if (!existsSync(stateDir)) return 0;
+  const left = readdirSync(stateDir).filter((name) => {
+    const pid = Number(/^\.probe-(\d+)-/.exec(name)?.[1] ?? Number.NaN);
+    return Number.isInteger(pid) && !isSameProcess(pid, "");
+  });
+  for (const name of left) await removeState(join(stateDir, name), "user");
+  return left.length;
+}
+
 async function tryOnce(plan: IsolationPlan): Promise<string | undefined> {
-  const folder = mkdtempSync(join(plan.stateDir, ".probe-"));
+  const folder = mkdtempSync(join(plan.stateDir, `${TRIAL_PREFIX}${process.pid}-`));
   try {
     for (const [index, { dir }] of plan.roots.entries()) {
       mkdirSync(join(folder, `${index}/upper`), { recursive: true });

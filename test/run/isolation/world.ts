@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
-import { isolate } from "../../src/run/isolate.ts";
-import type { Isolation } from "../../src/run/isolate.ts";
-import { probeIsolation } from "../../src/run/isolate-probe.ts";
-import type { WriteSet } from "../../src/run/isolate-write-set.ts";
+import { isolate } from "../../../src/run/isolation/isolate.ts";
+import type { Isolation } from "../../../src/run/isolation/isolate.ts";
+import { probeIsolation } from "../../../src/run/isolation/probe.ts";
+import type { WriteSet } from "../../../src/run/isolation/write-set.ts";
 
 /** Each test file has a process of its own: from here on it is an ordinary user, as most who isolate are. */
 export function becomeOrdinaryUser(): void {

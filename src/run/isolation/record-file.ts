@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { UpheldError } from "../core/errors.ts";
+import { UpheldError } from "../../core/errors.ts";
 
 const Whole = z.string().regex(/^\d+$/);
 

@@ -3,9 +3,9 @@ import { existsSync, lstatSync, readFileSync, readdirSync, writeFileSync } from 
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
-import { openWrites } from "../../src/run/isolate.ts";
-import { agent, becomeOrdinaryUser, everything, isolationFault, lines } from "./isolate-world.ts";
-import { makeWorld, mergedSnapshot, removeWorlds, snapshot } from "./isolate-world.ts";
+import { openWrites } from "../../../src/run/isolation/isolate.ts";
+import { agent, becomeOrdinaryUser, everything, isolationFault, lines } from "./world.ts";
+import { makeWorld, mergedSnapshot, removeWorlds, snapshot } from "./world.ts";
 
 becomeOrdinaryUser();
 const fault = await isolationFault();

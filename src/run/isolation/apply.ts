@@ -1,16 +1,16 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { UpheldError } from "../core/errors.ts";
-import { findConflicts } from "./isolate-conflict.ts";
-import type { ApplyConflict } from "./isolate-conflict.ts";
-import { Descent } from "./isolate-descent.ts";
-import { runTool } from "./isolate-namespace.ts";
-import { currentBootId } from "./isolate-state.ts";
-import type { IsolationRecord } from "./isolate-state.ts";
-import { writeTree } from "./isolate-tree-writer.ts";
-import type { NotKept } from "./isolate-tree-writer.ts";
-import { readWriteSet } from "./isolate-write-set.ts";
-import type { WriteSet } from "./isolate-write-set.ts";
+import { UpheldError } from "../../core/errors.ts";
+import { findConflicts } from "./conflict.ts";
+import type { ApplyConflict } from "./conflict.ts";
+import { Descent } from "./descent.ts";
+import { runTool } from "./namespace.ts";
+import { currentBootId } from "./record-file.ts";
+import type { IsolationRecord } from "./record-file.ts";
+import { writeTree } from "./tree-writer.ts";
+import type { NotKept } from "./tree-writer.ts";
+import { readWriteSet } from "./write-set.ts";
+import type { WriteSet } from "./write-set.ts";
 
 /** What came of an apply. `total` counts all conflicts, at most 100 are shown. */
 export type ApplyResult =

@@ -5,23 +5,17 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
-import { isolate, openWrites } from "../../src/run/isolate.ts";
-import { probeIsolation } from "../../src/run/isolate-probe.ts";
-import {
-  agent,
-  becomeOrdinaryUser,
-  everything,
-  isolated,
-  isolationFault,
-} from "./isolate-world.ts";
-import { lines, makeWorld, processesWith, removeWorlds, run, snapshot } from "./isolate-world.ts";
-import { waitForNone } from "./isolate-world.ts";
+import { isolate, openWrites } from "../../../src/run/isolation/isolate.ts";
+import { probeIsolation } from "../../../src/run/isolation/probe.ts";
+import { agent, becomeOrdinaryUser, everything, isolated, isolationFault } from "./world.ts";
+import { lines, makeWorld, processesWith, removeWorlds, run, snapshot } from "./world.ts";
+import { waitForNone } from "./world.ts";
 
 becomeOrdinaryUser();
 const fault = await isolationFault();
 afterEach(removeWorlds);
 
-const dist = fileURLToPath(new URL("../../dist/run/", import.meta.url));
+const dist = fileURLToPath(new URL("../../../dist/run/isolation/", import.meta.url));
 
 describe.skipIf(fault !== undefined)("the agent in the overlay", () => {
   test("has the caller's ids, the root as its directory, and the caller's environment", async () => {
@@ -170,7 +164,7 @@ describe.skipIf(fault !== undefined)("the agent in the overlay", () => {
     const program = `
       import { spawn } from "node:child_process";
       import { isolate } from ${JSON.stringify(join(dist, "isolate.js"))};
-      import { probeIsolation } from ${JSON.stringify(join(dist, "isolate-probe.js"))};
+      import { probeIsolation } from ${JSON.stringify(join(dist, "probe.js"))};
       const [dir, stateDir, mark] = process.argv.slice(1);
       const probe = await probeIsolation([{ name: "workspace", dir }], stateDir);
       const isolation = await isolate(probe.plan, "run-1");
@@ -317,7 +311,7 @@ describe("the probe says no, with the reason", () => {
   test.skipIf(fault !== undefined).each(mounts)("$world", ({ mount, reason }) => {
     const { dir, stateDir } = makeWorld();
     const program = `
-      import { probeIsolation } from ${JSON.stringify(join(dist, "isolate-probe.js"))};
+      import { probeIsolation } from ${JSON.stringify(join(dist, "probe.js"))};
       const [dir, stateDir] = process.argv.slice(1);
       console.log(JSON.stringify(await probeIsolation([{ name: "workspace", dir }], stateDir)));`;
     const script = `${mount}\nnode=$3 program=$4\nexec "$node" --input-type=module -e "$program" "$1" "$2"`;

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { UpheldError } from "../core/errors.ts";
-import { namespaceArguments, runTool, viewOptions } from "./isolate-namespace.ts";
-import type { IsolationRecord } from "./isolate-state.ts";
+import { UpheldError } from "../../core/errors.ts";
+import { namespaceArguments, runTool, viewOptions } from "./namespace.ts";
+import type { IsolationRecord } from "./record-file.ts";
 
 const Big = z
   .string()
@@ -114,7 +114,7 @@ async function list(
   record: IsolationRecord,
   { signal, maxEntries }: WriteSetOptions,
 ): Promise<void> {
-  const lister = fileURLToPath(new URL("./isolate-lister.mjs", import.meta.url));
+  const lister = fileURLToPath(new URL("./lister.mjs", import.meta.url));
   const { code, complaint } = await runTool(
     record.unshare,
     [
