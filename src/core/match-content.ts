@@ -152,6 +152,7 @@ function settled(text: string): string {
   while (end > 0 && isMark(text, end)) end = before(text, end);
   for (let dropped = 0; dropped < 3 && end > 0 && !isMark(text, end); dropped += 1)
     end = before(text, end);
+  while (end > 0 && isHangul(text, end)) end -= 1;
   return text.slice(0, end);
 }
 
@@ -159,6 +160,11 @@ function settled(text: string): string {
 function before(text: string, end: number): number {
   const isPair = end > 1 && (text.codePointAt(end - 2) ?? 0) > 0xffff;
   return isPair ? end - 2 : end - 1;
+}
+
+/** Letters that compose with the letter after them. */
+function isHangul(text: string, end: number): boolean {
+  return /^[\u1100-\u11FF\uAC00-\uD7A3]$/.test(text.slice(end - 1, end));
 }
 
 function isMark(text: string, end: number): boolean {

@@ -121,7 +121,7 @@ function differenceOf(entry: SurfaceEntry): "change" | "none" | readonly GapCode
     case "moved":
       return "change";
     case "modified":
-      return isSameDirectory(entry) ? metadataDifference(entry) : "change";
+      return staysDirectory(entry) ? metadataDifference(entry) : "change";
     case "touched":
       return metadataDifference(entry);
     case "unchanged":
@@ -131,8 +131,8 @@ function differenceOf(entry: SurfaceEntry): "change" | "none" | readonly GapCode
   }
 }
 
-function isSameDirectory({ now, before }: SurfaceEntry): boolean {
-  return now?.type === "directory" && before?.type === "directory";
+function staysDirectory({ now, before }: SurfaceEntry): boolean {
+  return now?.type === "directory" && (before === undefined || before.type === "directory");
 }
 
 /** Times alone are no change, nor is a rewrite with equal content; mode, owner and link target are. */
@@ -189,13 +189,12 @@ function isHarmless(each: Gap, { globs }: Allowance, root: string): boolean {
   const walks = globs.map((glob) => ({ glob, progress: glob.reach(place) }));
   const isAllowed = walks.some(({ glob, progress }) => glob.accepts(progress));
   const isAllBeneath = walks.some(({ glob, progress }) => glob.coversBeneath(progress));
-  // The directory itself was looked at; what lies in it was not.
-  if (each.code === "listing_failed") return isAllBeneath;
   return isAllowed && (isAllBeneath || !MAY_BE_DIRECTORIES.has(each.code));
 }
 
 /** Gaps that may be about what lies beneath the place that they name. */
 const MAY_BE_DIRECTORIES: ReadonlySet<GapCode> = new Set<GapCode>([
+  "listing_failed",
   "other_filesystem",
   "baseline_partial",
   "confinement_unverified",

@@ -65,7 +65,7 @@ function judgeEntry(entry: SurfaceEntry, glob: Glob, isExact: boolean): string |
     case "deleted":
       return lost(entry.uri, entry.before, isExact);
     case "modified":
-      return lostItsContent(entry) ? entry.uri : [];
+      return replaced(entry);
     case "unknown":
       return isExact ? [] : unknownAround(entry);
   }
@@ -78,12 +78,14 @@ function unknownAround(entry: SurfaceEntry): readonly Gap[] {
 
 function movedFrom(entry: SurfaceEntry, glob: Glob, isExact: boolean): string | readonly Gap[] {
   if (entry.from === undefined || !glob.matches(entry.from)) return [];
-  return lost(entry.from, entry.before ?? entry.now, isExact);
+  return lost(entry.from, entry.now, isExact);
 }
 
-/** A directory or special file now stands where a file or link was. */
-function lostItsContent({ now, before }: SurfaceEntry): boolean {
-  return now !== undefined && before !== undefined && canHold(before) && !canHold(now);
+/** Where a directory or special file now stands, a file or link may have been lost. */
+function replaced({ uri, now, before }: SurfaceEntry): string | readonly Gap[] {
+  if (now === undefined || canHold(now)) return [];
+  if (before === undefined) return [gap("prior_content_unknown", uri)];
+  return canHold(before) ? uri : [];
 }
 
 function lost(
