@@ -8,9 +8,6 @@ import { asOrdinaryUser, ordinaryUserMissing, scratchFolder } from "../worlds/or
 const MAIN = join(import.meta.dirname, "../../dist/cli/main.js");
 const ROUNDS = process.env["UPHELD_SOAK"] === "1" ? 200 : 8;
 
-/** The longest that a round is left alone, about what a whole run takes here. */
-const LONGEST_MS = 1_500;
-
 /** Writes, starts a child of its own, and lives on far longer than the round. */
 const AGENT = `
 const { writeFileSync } = require("node:fs");
@@ -65,7 +62,7 @@ async function killOnce(place: Place, extra: readonly string[], round: number): 
   const child = start(place, extra, agentMs);
   const ended = new Promise((resolve) => child.once("exit", resolve));
   // Spread over the whole run; which moment is hit is left to the machine.
-  await sleep(((round * 0.618_034) % 1) * LONGEST_MS);
+  await sleep(((round * 0.618_034) % 1) * longestMs);
   child.kill("SIGKILL");
   await ended;
   expect(await gone(place), `round ${round}`).toEqual([]);
@@ -99,10 +96,14 @@ for (const extra of [[], ["--isolate"]]) {
       };
       const [mkdir = "", ...args] = asOrdinaryUser(["mkdir", place.root]);
       spawnSync(mkdir, args);
+      // How long a whole run takes here and now: the moments are spread over it.
+      const from = performance.now();
+      await new Promise((resolve) => start(place, [], 100).once("exit", resolve));
+      const longestMs = (performance.now() - from) * 1.2;
       let swept = 0;
       let completed = 0;
       for (let round = 0; round < ROUNDS; round += 1) {
-        if (await killOnce(place, extra, round)) completed += 1;
+        if (await killOnce(place, extra, { round, longestMs })) completed += 1;
         const next = upheld(place, ["run", "--", "true"]);
         expect(next.status, next.stderr).toBe(0);
         if (next.stderr.includes("swept")) swept += 1;
