@@ -108,14 +108,14 @@ export {
   type TurnResult,
 } from "./run/agent.ts";
 export { systemClock, type Clock } from "./run/clock.ts";
-export { commandAgent, type CommandAgentOptions } from "./run/command-agent.ts";
-export { endpointAgent, type EndpointAgentOptions } from "./run/endpoint-agent.ts";
+export { commandAgent, type CommandAgentOptions } from "./run/agents/command-agent.ts";
+export { endpointAgent, type EndpointAgentOptions } from "./run/agents/endpoint-agent.ts";
 export {
   functionAgent,
   type AgentFunction,
   type FunctionAgentOptions,
   type FunctionTurn,
-} from "./run/function-agent.ts";
+} from "./run/agents/function-agent.ts";
 export { conversationLog, type ConversationLog } from "./run/conversation-log.ts";
 export { scopeOfMessage, type MessageStore } from "./run/scope-of-message.ts";
 export {

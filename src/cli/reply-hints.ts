@@ -3,7 +3,7 @@ import { gapsOf } from "../core/observation.ts";
 import { cut } from "../report/bounds.ts";
 import { entriesOf } from "../report/run-report.ts";
 import type { TurnResult } from "../run/agent.ts";
-import { replyClaims, type ReplyClaim } from "../run/reply-claims.ts";
+import { replyClaims, type ReplyClaim } from "../run/reply-claims/reply-claims.ts";
 import type { RunRecord } from "../store/run-record.ts";
 import type { NamedRoot } from "./roots.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { counted } from "../report/bounds.ts";
 import { openWrites } from "../run/isolation/isolate.ts";
 import { sweepTrials } from "../run/isolation/probe.ts";
-import { sweepAgents } from "../run/process-group.ts";
+import { sweepAgents } from "../run/agents/process-group.ts";
 import { sweepTemporary } from "../store/bundle-file.ts";
 import {
   existingStateFolders,

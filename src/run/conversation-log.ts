@@ -15,7 +15,7 @@ import type { ConversationScorable } from "../core/scorable.ts";
 import type { ObservationSource } from "../core/source.ts";
 import type { Prompt, Reply, TurnResult } from "./agent.ts";
 import { systemClock, type Clock } from "./clock.ts";
-import { replyOf } from "./reply-output.ts";
+import { replyOf } from "./agents/reply-output.ts";
 import type { FoundMessage, MessageStore } from "./scope-of-message.ts";
 
 /** Whose a conversation is. */

@@ -5,7 +5,7 @@ import type { AgentOutcome } from "../core/run.ts";
 import { ranToItsEnd } from "./agent.ts";
 import type { Agent, AgentRoot, Prompt, Turn, TurnOptions, TurnResult } from "./agent.ts";
 import { systemClock, type Clock } from "./clock.ts";
-import { maskedText } from "./masked-text.ts";
+import { maskedText } from "./agents/masked-text.ts";
 import { conversationLog, type ConversationLog } from "./conversation-log.ts";
 
 export interface AttemptOptions {

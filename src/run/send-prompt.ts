@@ -20,7 +20,7 @@ import {
 } from "./agent.ts";
 import { converse, NOT_SENT, openAttempt, promptsOf } from "./exchange.ts";
 import type { Attempt, AttemptOptions } from "./exchange.ts";
-import { maskedText } from "./masked-text.ts";
+import { maskedText } from "./agents/masked-text.ts";
 import { scopeOfMessage } from "./scope-of-message.ts";
 
 export interface SendPromptOptions extends AttemptOptions, TurnOptions {

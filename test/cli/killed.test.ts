@@ -57,7 +57,11 @@ function upheld(place: Place, args: readonly string[]): { status: number | null;
 }
 
 /** True where the run had come to its own end before it was to be killed. */
-async function killOnce(place: Place, extra: readonly string[], round: number): Promise<boolean> {
+async function killOnce(
+  place: Place,
+  extra: readonly string[],
+  { round, longestMs }: { readonly round: number; readonly longestMs: number },
+): Promise<boolean> {
   const agentMs = round % 2 === 0 ? 60_000 : 100;
   const child = start(place, extra, agentMs);
   const ended = new Promise((resolve) => child.once("exit", resolve));

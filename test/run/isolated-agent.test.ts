@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Turn, TurnOptions, TurnResult } from "../../src/run/agent.ts";
-import { commandAgent } from "../../src/run/command-agent.ts";
+import { commandAgent } from "../../src/run/agents/command-agent.ts";
 import { isolate, type Isolation } from "../../src/run/isolation/isolate.ts";
 import { probeIsolation } from "../../src/run/isolation/probe.ts";
-import { carriesRun, liveProcesses } from "../../src/run/process-table.ts";
+import { carriesRun, liveProcesses } from "../../src/run/agents/process-table.ts";
 import { turnOf } from "./turn.ts";
 
 let root: string;

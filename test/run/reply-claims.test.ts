@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, oneof, property, string } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { replyClaims } from "../../src/run/reply-claims.ts";
+import { replyClaims } from "../../src/run/reply-claims/reply-claims.ts";
 import { bestTimeOf } from "../support/speed.ts";
 
 /** What a sentence claims, as "verb path". The delta is empty, so only what is surely a path shows. */

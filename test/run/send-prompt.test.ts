@@ -14,9 +14,9 @@ import type { Expectation } from "../../src/core/expectation.ts";
 import { AttemptId, ConversationId, RunId } from "../../src/core/ids.ts";
 import type { BaselineSource } from "../../src/core/source.ts";
 import type { Agent } from "../../src/run/agent.ts";
-import { commandAgent } from "../../src/run/command-agent.ts";
+import { commandAgent } from "../../src/run/agents/command-agent.ts";
 import { conversationLog } from "../../src/run/conversation-log.ts";
-import { functionAgent } from "../../src/run/function-agent.ts";
+import { functionAgent } from "../../src/run/agents/function-agent.ts";
 import {
   sendPrompt,
   type PromptResult,

@@ -1,9 +1,9 @@
-import type { Change } from "../core/change.ts";
-import type { SurfaceEntry } from "../core/entry.ts";
-import type { Gap } from "../core/gap.ts";
-import { locationUri, segmentsOf } from "../core/locator.ts";
-import type { AgentRoot } from "./agent.ts";
-import type { ClaimedVerb } from "./reply-grammar.ts";
+import type { Change } from "../../core/change.ts";
+import type { SurfaceEntry } from "../../core/entry.ts";
+import type { Gap } from "../../core/gap.ts";
+import { locationUri, segmentsOf } from "../../core/locator.ts";
+import type { AgentRoot } from "../agent.ts";
+import type { ClaimedVerb } from "./grammar.ts";
 
 /** "not seen": the path lies outside of what was observed, or its change is not known. */
 export type ClaimOutcome = "in the delta" | "no such change" | "not seen";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EndedProcesses } from "./agent.ts";
+import type { EndedProcesses } from "../agent.ts";
 import { carriesRun, liveProcesses, withDescendants, type LiveProcess } from "./process-table.ts";
 
 /** Whose processes are meant. */

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
-import { gap, type Gap } from "../core/gap.ts";
-import type { Reply } from "./agent.ts";
+import { gap, type Gap } from "../../core/gap.ts";
+import type { Reply } from "../agent.ts";
 
 /** How much of the end of a reply is kept beside its head, where it was cut. */
 const TAIL_BYTES = 65_536;

@@ -1,4 +1,4 @@
-import type { ReplyToken } from "./reply-tokens.ts";
+import type { ReplyToken } from "./tokens.ts";
 
 /** What a reply says was done to a path. */
 export type ClaimedVerb = "created" | "written" | "modified" | "deleted" | "moved";

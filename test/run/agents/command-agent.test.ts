@@ -12,11 +12,11 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Turn, TurnOptions, TurnResult } from "../../src/run/agent.ts";
-import { commandAgent, type CommandAgentOptions } from "../../src/run/command-agent.ts";
-import { sweepAgents } from "../../src/run/process-group.ts";
-import { carriesRun, liveProcesses } from "../../src/run/process-table.ts";
-import { turnOf } from "./turn.ts";
+import type { Turn, TurnOptions, TurnResult } from "../../../src/run/agent.ts";
+import { commandAgent, type CommandAgentOptions } from "../../../src/run/agents/command-agent.ts";
+import { sweepAgents } from "../../../src/run/agents/process-group.ts";
+import { carriesRun, liveProcesses } from "../../../src/run/agents/process-table.ts";
+import { turnOf } from "../turn.ts";
 
 const linux = process.platform === "linux";
 let folder: string;

@@ -1,9 +1,9 @@
-import { UpheldError } from "../core/errors.ts";
-import { gap } from "../core/gap.ts";
-import { limitsOf, type Limits } from "../core/limits.ts";
-import { jsonAt } from "../core/matcher.ts";
-import type { AgentOutcome } from "../core/run.ts";
-import type { Agent, Turn, TurnOptions, TurnResult } from "./agent.ts";
+import { UpheldError } from "../../core/errors.ts";
+import { gap } from "../../core/gap.ts";
+import { limitsOf, type Limits } from "../../core/limits.ts";
+import { jsonAt } from "../../core/matcher.ts";
+import type { AgentOutcome } from "../../core/run.ts";
+import type { Agent, Turn, TurnOptions, TurnResult } from "../agent.ts";
 import { readBody, type FetchedBody } from "./endpoint-body.ts";
 import { commonAnswer, type EndpointAnswer } from "./endpoint-answer.ts";
 import { replyOf } from "./reply-output.ts";

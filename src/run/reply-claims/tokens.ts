@@ -1,4 +1,4 @@
-import { classifyPath } from "./reply-path.ts";
+import { classifyPath } from "./path.ts";
 
 /** A piece of one line of a reply. `certain` is false for what may be a path, such as `utils` in backticks. */
 export type ReplyToken =

@@ -1,20 +1,9 @@
-import type { SurfaceEntry } from "../core/entry.ts";
-import type { Gap } from "../core/gap.ts";
-import type { AgentRoot } from "./agent.ts";
-import {
-  changesByName,
-  outcomeOfClaim,
-  type ClaimOutcome,
-  type ClaimWorld,
-} from "./claim-outcome.ts";
-import {
-  assertionsOf,
-  isHedged,
-  verbOf,
-  type Assertion,
-  type ClaimedVerb,
-} from "./reply-grammar.ts";
-import { tokensOf, type ReplyToken } from "./reply-tokens.ts";
+import type { SurfaceEntry } from "../../core/entry.ts";
+import type { Gap } from "../../core/gap.ts";
+import type { AgentRoot } from "../agent.ts";
+import { changesByName, outcomeOfClaim, type ClaimOutcome, type ClaimWorld } from "./outcome.ts";
+import { assertionsOf, isHedged, verbOf, type Assertion, type ClaimedVerb } from "./grammar.ts";
+import { tokensOf, type ReplyToken } from "./tokens.ts";
 
 /** What a reply says about one path, beside what the run did there. A hint: nothing is decided by it. */
 export interface ReplyClaim {

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { carriesRun, liveProcesses } from "../../src/run/process-table.ts";
+import { carriesRun, liveProcesses } from "../../../src/run/agents/process-table.ts";
 
-const built = fileURLToPath(new URL("../../dist/run/command-agent.js", import.meta.url));
+const built = fileURLToPath(new URL("../../../dist/run/agents/command-agent.js", import.meta.url));
 const runId = `guarded.run-${process.pid}`;
 const soak = process.env["UPHELD_SOAK"] === "1";
 const rounds = soak ? 200 : 12;

@@ -1,7 +1,7 @@
-import { UpheldError } from "../core/errors.ts";
-import { limitsOf, type Limits } from "../core/limits.ts";
-import type { AgentOutcome } from "../core/run.ts";
-import type { Agent, AgentRoot, Prompt, Turn, TurnOptions, TurnResult } from "./agent.ts";
+import { UpheldError } from "../../core/errors.ts";
+import { limitsOf, type Limits } from "../../core/limits.ts";
+import type { AgentOutcome } from "../../core/run.ts";
+import type { Agent, AgentRoot, Prompt, Turn, TurnOptions, TurnResult } from "../agent.ts";
 import { maskedText } from "./masked-text.ts";
 import { replyOf } from "./reply-output.ts";
 import { limitTurn } from "./turn-ending.ts";

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Writable } from "node:stream";
-import { UpheldError } from "../core/errors.ts";
-import { gap, type Gap } from "../core/gap.ts";
-import { limitsOf, type Limits } from "../core/limits.ts";
-import type { AgentOutcome } from "../core/run.ts";
-import type { Agent, EndedProcesses, Reply, Turn, TurnResult } from "./agent.ts";
+import { UpheldError } from "../../core/errors.ts";
+import { gap, type Gap } from "../../core/gap.ts";
+import { limitsOf, type Limits } from "../../core/limits.ts";
+import type { AgentOutcome } from "../../core/run.ts";
+import type { Agent, EndedProcesses, Reply, Turn, TurnResult } from "../agent.ts";
 import { startCommand, type CommandPlan, type StartedCommand } from "./command-start.ts";
 import { startGuardian, type Guardian } from "./guardian.ts";
-import type { Isolation } from "./isolation/isolate.ts";
+import type { Isolation } from "../isolation/isolate.ts";
 import {
   agentProcesses,
   endProcesses,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-const built = fileURLToPath(new URL("../../dist/run/command-agent.js", import.meta.url));
+const built = fileURLToPath(new URL("../../../dist/run/agents/command-agent.js", import.meta.url));
 const hasPty = spawnSync("script", ["--version"]).stdout?.includes("util-linux") ?? false;
 let folder: string;
 

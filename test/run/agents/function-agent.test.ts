@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { functionAgent, type AgentFunction } from "../../src/run/function-agent.ts";
-import { turnOf } from "./turn.ts";
+import { functionAgent, type AgentFunction } from "../../../src/run/agents/function-agent.ts";
+import { turnOf } from "../turn.ts";
 
 const turn = turnOf("hello");
 const run = (answer: AgentFunction, options = {}) => functionAgent(answer).run(turn, options);

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { existsSync } from "node:fs";
 import type { Writable } from "node:stream";
-import type { AgentOutcome } from "../core/run.ts";
-import type { Isolation } from "./isolation/isolate.ts";
+import type { AgentOutcome } from "../../core/run.ts";
+import type { Isolation } from "../isolation/isolate.ts";
 import { RUNS_VARIABLE } from "./process-table.ts";
 
 /** All that is needed to start an agent's command. */

@@ -1,4 +1,4 @@
-import { UpheldError } from "../core/errors.ts";
+import { UpheldError } from "../../core/errors.ts";
 
 /** What ended a turn before the agent did. */
 export type Ending =

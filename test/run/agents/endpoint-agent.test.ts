@@ -1,10 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ConversationId } from "../../src/core/ids.ts";
-import type { TurnOptions, TurnResult } from "../../src/run/agent.ts";
-import { endpointAgent, type EndpointAgentOptions } from "../../src/run/endpoint-agent.ts";
-import { turnOf } from "./turn.ts";
+import { ConversationId } from "../../../src/core/ids.ts";
+import type { TurnOptions, TurnResult } from "../../../src/run/agent.ts";
+import {
+  endpointAgent,
+  type EndpointAgentOptions,
+} from "../../../src/run/agents/endpoint-agent.ts";
+import { turnOf } from "../turn.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
