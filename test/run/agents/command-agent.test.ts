@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import {
   existsSync,
   mkdtempSync,
@@ -335,17 +334,4 @@ describe("an interactive command", () => {
     expect(replies).toEqual([]);
     expect(gaps).toMatchObject([{ code: "evidence_kind_missing", location: "reply" }]);
   });
-});
-
-test.skipIf(!linux)("starting a command costs little more than starting it plainly", async () => {
-  const times = { ours: [] as number[], plain: [] as number[] };
-  for (let round = 0; round < 9; round += 1) {
-    let from = performance.now();
-    spawnSync("true");
-    times.plain.push(performance.now() - from);
-    from = performance.now();
-    await run(["true"]);
-    times.ours.push(performance.now() - from);
-  }
-  expect(Math.min(...times.ours) - Math.min(...times.plain)).toBeLessThan(30);
 });
