@@ -1,5 +1,5 @@
 import { isUpheldError, NonReplayableObservationError } from "../core/errors.ts";
-import { printableSentence } from "../report/printable.ts";
+import { printable } from "../report/printable.ts";
 import { EXIT, exitOfError, exitOfSignal } from "./exit.ts";
 import { Interrupted } from "./interrupt.ts";
 
@@ -14,7 +14,7 @@ export function failureOf(error: unknown, version: string): Failure {
   if (error instanceof Interrupted)
     return { exitCode: exitOfSignal(error.signal), message: `upheld: ended by ${error.signal}\n` };
   if (isUpheldError(error) && exitOfError(error.code) !== EXIT.internal) {
-    const lines = error.message.split("\n").map(printableSentence).join("\n  ");
+    const lines = error.message.split("\n").map(printable).join("\n  ");
     const hint = exitOfError(error.code) === EXIT.usage && isAboutOptions(error) ? HINT : "";
     return { exitCode: exitOfError(error.code), message: `upheld: ${lines}${hint}\n` };
   }
@@ -41,7 +41,7 @@ function bugReport(error: unknown, version: string): string {
     ...cause.map((line) => `  ${line}`),
     "",
   ];
-  return `${lines.map(printableSentence).join("\n")}\n`;
+  return `${lines.map(printable).join("\n")}\n`;
 }
 
 function causeOf(cause: unknown): readonly string[] {

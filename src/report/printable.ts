@@ -4,16 +4,12 @@
  */
 const UNSAFE =
   // oxlint-disable-next-line no-control-regex -- these are the ones to catch
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\\]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-/** A text from the world in one safe line: what would act on the terminal is written as an escape, a backslash is doubled. */
+/** A text from the world, or one of ours that quotes it, in one safe line: what would act on the terminal is an escape. */
 export function printable(text: string): string {
-  return text.replaceAll(UNSAFE, (char) =>
-    char === "\\" ? "\\\\" : `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  return text.replaceAll(
+    UNSAFE,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}
-
-/** The same, for our own sentences that may quote the world: a backslash stays as it is. */
-export function printableSentence(text: string): string {
-  return text.replaceAll(UNSAFE, (char) => (char === "\\" ? char : printable(char)));
 }

@@ -3,7 +3,7 @@ import type { AgentOutcome } from "../core/run.ts";
 import { byteSize, counted, cut, duration } from "./bounds.ts";
 import { deltaText } from "./delta-text.ts";
 import { paintOf } from "./paint.ts";
-import { printable, printableSentence } from "./printable.ts";
+import { printable } from "./printable.ts";
 import type { RunReport, SealedBundle } from "./run-report.ts";
 import { notSeenText, verdictText } from "./verdict-text.ts";
 
@@ -62,11 +62,11 @@ export function outcomeText(outcome: AgentOutcome): string {
     case "timed_out":
       return `was ended at its time limit of ${duration(outcome.afterMs)}`;
     case "not_started":
-      return `could not be started: ${printableSentence(cut(outcome.reason, 300))}`;
+      return `could not be started: ${printable(cut(outcome.reason, 300))}`;
     case "answered":
       return "answered";
     case "failed":
-      return `failed: ${printableSentence(cut(outcome.reason, 300))}`;
+      return `failed: ${printable(cut(outcome.reason, 300))}`;
   }
 }
 
@@ -78,7 +78,7 @@ function unchangedText({ deltaCounts }: RunReport): readonly string[] {
 }
 
 function hintText(hints: readonly string[]): readonly string[] {
-  const shown = hints.slice(0, MAX_HINTS).map((hint) => `  ${printableSentence(cut(hint, 200))}`);
+  const shown = hints.slice(0, MAX_HINTS).map((hint) => `  ${printable(cut(hint, 200))}`);
   const hidden = hints.length - shown.length;
   return hidden === 0 ? shown : [...shown, `  and ${counted(hidden, "more claim")} of the reply`];
 }

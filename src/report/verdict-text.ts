@@ -2,7 +2,7 @@ import { foldGaps, type Gap } from "../core/gap.ts";
 import type { EntryRef, Verdict } from "../core/verdict.ts";
 import { count, counted, cut } from "./bounds.ts";
 import type { Paint } from "./paint.ts";
-import { printable, printableSentence } from "./printable.ts";
+import { printable } from "./printable.ts";
 import type { ReportedSubGoal } from "./run-report.ts";
 
 const MAX_GAP_LINES = 10;
@@ -58,7 +58,7 @@ function refsText(
   const [first] = refs;
   if (first === undefined) return `${exhaustionText(rationale)}  ${method}`;
   const more = total > 1 ? ` and ${count(total - 1)} more` : "";
-  const detail = first.detail === undefined ? "" : `  ${printableSentence(cut(first.detail, 120))}`;
+  const detail = first.detail === undefined ? "" : `  ${printable(cut(first.detail, 120))}`;
   const change = first.change === undefined ? "" : `  ${first.change}`;
   return `${printable(first.uri)}${change}${detail}${more}  ${method}`;
 }
@@ -66,7 +66,7 @@ function refsText(
 /** Why there is nothing to point at: the sentence of the rationale after what was asked. */
 function exhaustionText(rationale: string): string {
   const [, reason] = rationale.split(". ");
-  return printableSentence(cut(reason ?? rationale, 300));
+  return printable(cut(reason ?? rationale, 300));
 }
 
 function gapsText(verdict: Extract<Verdict, { value: "undetermined" }>, method: string): string {
@@ -77,7 +77,7 @@ function gapsText(verdict: Extract<Verdict, { value: "undetermined" }>, method: 
 
 /** "workspace:/data/private  listing_failed (EACCES)". */
 export function gapText(gap: Gap): string {
-  const detail = gap.detail === undefined ? "" : ` (${printableSentence(cut(gap.detail, 200))})`;
+  const detail = gap.detail === undefined ? "" : ` (${printable(cut(gap.detail, 200))})`;
   const places = gap.count > 1 ? `  ${counted(gap.count, "place")}` : "";
   return `${printable(gap.location)}  ${gap.code}${detail}${places}`;
 }
