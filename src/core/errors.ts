@@ -58,6 +58,6 @@ export function isUpheldError(error: unknown): error is UpheldError {
     error instanceof Error &&
     "code" in error &&
     typeof error.code === "string" &&
-    error.code in ERROR_CODES
+    Object.hasOwn(ERROR_CODES, error.code)
   );
 }

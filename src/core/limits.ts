@@ -78,7 +78,7 @@ export const DEFAULT_LIMITS: Limits = Object.fromEntries(
 /** Fills in defaults. Throws "argument_invalid" on a limit that is no whole number from 1 (from 0 for `clockSkewMs`). */
 export function limitsOf(given: Partial<Limits> = {}, defaults: Limits = DEFAULT_LIMITS): Limits {
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in LIMITS))
+    if (!Object.hasOwn(LIMITS, name))
       throw new UpheldError(
         "argument_invalid",
         `${name} is no limit (known: ${Object.keys(LIMITS).join(", ")})`,
