@@ -1,0 +1,88 @@
+// @ts-check
+// Writes docs/spec/schemas from the schemas of the built package:  node scripts/write-schemas.mjs
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import * as z from "zod";
+import { buildIfStale } from "./build.mjs";
+import { inProject, runToEnd, toolScript } from "./project.mjs";
+
+/**
+ * @typedef {import("zod").z.ZodType} Schema
+ * @typedef {{ ExpectationFile: Schema, Condition: Schema, Matcher: Schema, Observation: Schema, Score: Schema, Run: Schema, Gap: Schema, Verdict: Schema, Identifier: Schema }} Schemas
+ */
+
+const documents = /** @type {const} */ ([
+  [
+    "expectation-file",
+    "ExpectationFile",
+    "What a user writes in claims.yaml: sub-goals, each with a condition or a text to judge.",
+  ],
+  [
+    "observation",
+    "Observation",
+    "What a source saw. Beyond this form: it is complete exactly when it has no gap, locations are unique, and each is one that the scorable names.",
+  ],
+  ["score", "Score", "A verdict, by whom it was reached, over which evidence, and why."],
+  ["run", "Run", "One attempt of an agent."],
+]);
+
+const shared = /** @type {const} */ (["Condition", "Matcher", "Gap", "Verdict", "Identifier"]);
+
+/**
+ * The files, by their path in the project, with their text. Writers fill in defaults; readers leave unknown fields out.
+ * @param {Schemas} schemas
+ */
+export function schemaFiles(schemas) {
+  /** @type {import("zod").z.core.$ZodRegistry<{ id: string }>} */
+  const names = z.registry();
+  for (const name of shared) names.add(schemas[name], { id: name });
+  return documents.map(([file, name, description]) => {
+    const { $schema, ...body } = z.toJSONSchema(schemas[name], {
+      io: "input",
+      metadata: names,
+      // "Read only" means something else there than that our values are frozen.
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.readOnly;
+      },
+    });
+    const document = {
+      $schema,
+      $id: `urn:upheld:schema:${file}:v1`,
+      title: name,
+      description,
+      ...body,
+    };
+    return {
+      path: `docs/spec/schemas/${file}.json`,
+      text: `${JSON.stringify(document, undefined, 2)}\n`,
+    };
+  });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await buildIfStale();
+  const files = [
+    "expectation",
+    "condition",
+    "matcher",
+    "observation",
+    "score",
+    "run",
+    "gap",
+    "verdict",
+    "identifier",
+  ];
+  const modules = await Promise.all(files.map((name) => importBuilt(`core/${name}.js`)));
+  for (const { path, text } of schemaFiles(Object.assign({}, ...modules))) {
+    mkdirSync(dirname(inProject(path)), { recursive: true });
+    writeFileSync(inProject(path), text);
+    process.stdout.write(`${path}\n`);
+  }
+  await runToEnd(process.execPath, [toolScript("oxfmt"), inProject("docs/spec/schemas")]);
+}
+
+/** @param {string} path */
+function importBuilt(path) {
+  return import(pathToFileURL(inProject(`dist/${path}`)).href);
+}
