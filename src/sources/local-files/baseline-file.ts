@@ -5,6 +5,7 @@ import { UpheldError } from "../../core/errors.ts";
 import { GapCode } from "../../core/gap.ts";
 import { Digest } from "../../core/ids.ts";
 import { columnsOf, FLAG, Manifest, type Node } from "./manifest.ts";
+import { PriorContents } from "./prior.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { PlaceGap } from "./place-gap.ts";
 
@@ -82,16 +83,16 @@ function* piecesOf(snapshot: Snapshot): Generator<Uint8Array> {
   yield length;
   yield text;
   for (const column of columnsOf(tree)) yield* column.bytes(tree.count);
-  yield* snapshot.prior.values();
+  for (const [, content] of snapshot.prior) yield content;
 }
 
 function restore(header: Header, body: Buffer): Snapshot {
   const tree = new Manifest();
   let at = tree.fill(header.count, header.nameBytes, body);
   for (const [node, target] of header.targets) tree.targets.set(node, target);
-  const prior = new Map<Node, Buffer>();
+  const prior = new PriorContents();
   for (const [node, length] of header.prior) {
-    prior.set(node, body.subarray(at, at + length));
+    prior.add(node, body.subarray(at, at + length));
     tree.mark(node, FLAG.prior);
     at += length;
   }

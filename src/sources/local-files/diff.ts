@@ -196,10 +196,7 @@ class Comparison {
       place.lastGap = reading?.missing?.code ?? "read_failed";
       return undefined;
     }
-    return (
-      this.#was.digests.get(pair.was)?.equals(this.#is.digests.get(pair.is) ?? Buffer.alloc(0)) ??
-      false
-    );
+    return this.#was.digests.get(pair.was)?.toString("hex") === reading.sha256;
   }
 
   /** A location that appeared and one that is gone are one move where they are the same inode, born at the same time, with the same content. */

@@ -7,6 +7,7 @@ import { columnsOf, FLAG, type Manifest, type Node } from "./manifest.ts";
 import { Aborted, Budget, type Meter } from "./meter.ts";
 import { FileReader, type Reading } from "./read-file.ts";
 import type { PlaceGap, Walk } from "./place-gap.ts";
+import { PriorContents } from "./prior.ts";
 import { filesOf } from "./traverse.ts";
 import { walk } from "./walk.ts";
 
@@ -19,7 +20,7 @@ export interface Snapshot {
   /** Equal identity, size and times mean unchanged: a local disk, flushed after it was walked. */
   readonly timesAreProof: boolean;
   /** Kept content of small files. */
-  readonly prior: ReadonlyMap<Node, Buffer>;
+  readonly prior: PriorContents;
   readonly digest: Digest;
   readonly touched: { readonly listed: number; readonly readBytes: number };
 }
@@ -54,7 +55,7 @@ export function readSnapshot(
 ): Snapshot {
   const { meter, limits } = options;
   const plan = planOf(tree, limits);
-  const prior = new Map<Node, Buffer>();
+  const prior = new PriorContents();
   const undigested = digestFiles(confined, tree, {
     meter,
     budget: new Budget(Number.MAX_SAFE_INTEGER),
@@ -62,7 +63,7 @@ export function readSnapshot(
     wants: (node) => tree.sizes.get(node) <= plan.digestSize,
     onRead: (node, reading) => {
       if (!reading.headIsWhole || reading.head.length > plan.priorSize) return;
-      prior.set(node, Buffer.from(reading.head));
+      prior.add(node, reading.head);
       tree.mark(node, FLAG.prior);
     },
   });
@@ -101,6 +102,10 @@ export function digestFiles(
         ? readNode({ descent, reader, tree }, node, options)
         : undefined;
       if (reading?.sha256 === undefined) without += 1;
+      else {
+        tree.digests.setHex(node, reading.sha256);
+        tree.mark(node, FLAG.digest);
+      }
     }
   } finally {
     descent[Symbol.dispose]();
@@ -122,10 +127,6 @@ export function readNode(place: Place, node: Node, options: DigestOptions): Read
     const directory = place.descent.open(tree.parents.get(node));
     const reading = place.reader.read(directory, tree.names.get(node), options);
     if (reading.stat !== undefined) tree.setStat(node, reading.stat);
-    if (reading.sha256 !== undefined) {
-      tree.digests.setHex(node, reading.sha256);
-      tree.mark(node, FLAG.digest);
-    }
     options.onRead?.(node, reading);
     return reading;
   } catch (error) {
