@@ -15,26 +15,33 @@ export class Interrupted extends Error {
 
 export interface Interruption extends Disposable {
   readonly signal: AbortSignal;
-  /** Leaves Ctrl-C to someone else for as long as this answers true. */
-  leaveKeysTo(owns: () => boolean): void;
+  /** Leaves Ctrl-C to an agent that has the terminal. */
+  leaveKeys(): void;
+  /** Takes it back. A key that ended the agent may reach us a moment after its end, and is still the agent's. */
+  takeKeysBack(): void;
 }
 
-const nobodys = (): boolean => false;
+const LATE_KEY_MS = 250;
 
 /** Turns the first signal into an abort, so that everything can be put away; the second ends this process at once. */
 export function interruption(): Interruption {
   const controller = new AbortController();
-  let isTheirs: () => boolean = nobodys;
+  let isTheirs = false;
   const onSignal = (signal: (typeof SIGNALS)[number]): void => {
-    if (signal === "SIGINT" && isTheirs()) return;
+    if (signal === "SIGINT" && isTheirs) return;
     if (controller.signal.aborted) process.exit(exitOfSignal(signal));
     controller.abort(new Interrupted(signal));
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
   return {
     signal: controller.signal,
-    leaveKeysTo(owns) {
-      isTheirs = owns;
+    leaveKeys() {
+      isTheirs = true;
+    },
+    takeKeysBack() {
+      setTimeout(() => {
+        isTheirs = false;
+      }, LATE_KEY_MS).unref();
     },
     [Symbol.dispose]() {
       for (const signal of SIGNALS) process.off(signal, onSignal);

@@ -131,7 +131,7 @@ async function recordAsked(
       onStep: (step) => tellStep(step, progress, interruption),
       beforeAgent: () => {
         progress.clear();
-        interruption.leaveKeysTo(() => agent.ownsTerminal);
+        if (agent.ownsTerminal) interruption.leaveKeys();
       },
     });
   } finally {
@@ -170,7 +170,7 @@ function tellStep(step: RunStep, progress: Progress, interruption: Interruption)
       progress.done("baseline", `${countedIn(step.entries, step.durationMs)}   ${step.root}:/`);
       return;
     case "agent":
-      interruption.leaveKeysTo(() => false);
+      interruption.takeKeysBack();
   }
 }
 

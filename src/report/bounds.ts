@@ -1,14 +1,3 @@
-/** A list cut to what is shown, with the count of all. */
-export interface Bounded<T> {
-  readonly shown: readonly T[];
-  readonly total: number;
-}
-
-/** The head of a list, and how many there are. */
-export function bounded<T>(items: readonly T[], limit: number): Bounded<T> {
-  return { shown: items.slice(0, limit), total: items.length };
-}
-
 /** "12,431". The same in every locale. */
 export function count(value: number): string {
   return String(value).replaceAll(/\B(?=(\d{3})+$)/g, ",");
