@@ -192,8 +192,8 @@ class Comparison {
       return undefined;
     }
     const reading = readNode(place, pair.is, { meter, budget, keepBytes: 0, wants: () => true });
-    if (reading?.sha256 === undefined) {
-      place.lastGap = reading?.missing?.code ?? "read_failed";
+    if (reading.sha256 === undefined) {
+      place.lastGap = reading.missing?.code ?? "read_failed";
       return undefined;
     }
     return this.#was.digests.get(pair.was)?.toString("hex") === reading.sha256;

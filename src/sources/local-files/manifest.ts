@@ -43,6 +43,8 @@ export const FLAG = {
   target: 32,
   /** A directory of which only what a run changed is here: a name that is missing says nothing. */
   changesOnly: 64,
+  /** Another file system's: what is mounted over it is not of this root, and is not read. */
+  elsewhere: 128,
 } as const;
 
 /**

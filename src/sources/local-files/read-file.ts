@@ -82,8 +82,9 @@ export class FileReader {
   #readSmall(file: OpenFile, options: ReadOptions): Reading {
     const size = Number(file.stat.size);
     const allowed = Math.max(0, options.budget.left);
-    // A size of 0 may be what a virtual file system says of a file that holds something.
-    const wanted = Math.min(size === 0 ? CHUNK_BYTES : size + 1, allowed);
+    // A size of 0 may be what a virtual file system says of a file that holds something: one byte tells, also beyond the budget.
+    const wanted =
+      size === 0 ? Math.max(1, Math.min(CHUNK_BYTES, allowed)) : Math.min(size + 1, allowed);
     let used = 0;
     while (used < wanted) {
       const got = readSync(file.fd, this.#chunk, used, wanted - used, null);

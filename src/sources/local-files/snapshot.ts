@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { GapCode } from "../../core/gap.ts";
 import { Digest } from "../../core/ids.ts";
 import type { Limits } from "../../core/limits.ts";
 import { errnoOf, type ConfinedRoot } from "./confined.ts";
@@ -120,9 +121,10 @@ interface Place {
 }
 
 /** Reads one file and takes over what its handle said of it. */
-export function readNode(place: Place, node: Node, options: DigestOptions): Reading | undefined {
+export function readNode(place: Place, node: Node, options: DigestOptions): Reading {
   options.meter.tick();
   const { tree } = place;
+  if (tree.has(node, FLAG.elsewhere)) return unread("other_filesystem");
   try {
     const directory = place.descent.open(tree.parents.get(node));
     const reading = place.reader.read(directory, tree.names.get(node), options);
@@ -131,13 +133,12 @@ export function readNode(place: Place, node: Node, options: DigestOptions): Read
     return reading;
   } catch (error) {
     if (error instanceof Aborted) throw error;
-    return {
-      head: Buffer.alloc(0),
-      headIsWhole: false,
-      readBytes: 0,
-      missing: { code: "read_failed", detail: errnoOf(error) },
-    };
+    return unread("read_failed", errnoOf(error));
   }
+}
+
+function unread(code: GapCode, detail = ""): Reading {
+  return { head: Buffer.alloc(0), headIsWhole: false, readBytes: 0, missing: { code, detail } };
 }
 
 /** The sizes up to which all files fit the budgets: the smallest come first, so that one large file cannot starve the rest. */

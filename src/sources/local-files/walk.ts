@@ -198,7 +198,9 @@ class Walker {
       this.#mounts.size > 0 &&
       this.#tree.type(node) !== "directory" &&
       this.#mounts.has(this.#tree.path(node).join("/"));
-    if (mounted) this.#gaps.push({ node, code: "other_filesystem" });
+    if (!mounted) return;
+    this.#tree.mark(node, FLAG.elsewhere);
+    this.#gaps.push({ node, code: "other_filesystem" });
   }
 
   #lookAtLink(directory: Directory, node: Node): void {
