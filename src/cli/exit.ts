@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../core/errors.ts";
 import type { AgentOutcome } from "../core/run.ts";
 
-/** Every exit code with its meaning. `docs/spec/exit-codes.md` explains them. */
+/** Every exit code. The README has their meanings. */
 export const EXIT = {
   asExpected: 0,
   notAsExpected: 1,

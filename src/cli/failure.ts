@@ -49,11 +49,12 @@ function causeOf(cause: unknown): readonly string[] {
   return withoutPaths(`caused by ${text}`).slice(0, 5);
 }
 
+/** Our own files by their place in the package, all others by their last name. */
 function withoutPaths(text: string): readonly string[] {
-  const home = process.env["HOME"] ?? "";
   return text
     .replaceAll(/(?:file:\/\/)?(?:\/[^\s:()'"]+)+\/(?=(?:dist|src|node_modules)\/)/g, "")
+    .replaceAll(/(["'])\/(?:[^"'\n]*\/)?([^"'/\n]*)\1/g, "$1.../$2$1")
+    .replaceAll(/(?<![\w./])(?:file:\/\/)?\/(?:[^\s:()'"/]+\/)+/g, ".../")
     .split("\n")
-    .map((line) => (home.length > 1 ? line.replaceAll(home, "~") : line))
     .map((line) => line.slice(0, 300));
 }
