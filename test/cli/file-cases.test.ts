@@ -44,14 +44,19 @@ interface Outcome {
       readonly value: string;
       readonly witnesses?: readonly { uri: string; change?: string }[];
       readonly counterexamples?: readonly { uri: string; change?: string }[];
-      readonly gaps?: readonly { code: string; location: string; detail?: string; remedy: string }[];
+      readonly gaps?: readonly {
+        code: string;
+        location: string;
+        detail?: string;
+        remedy: string;
+      }[];
     };
   }[];
   readonly delta: readonly { uri: string; change: string }[];
 }
 
 const read = (name: string): Case[] =>
-  JSON.parse(readFileSync(join(import.meta.dirname, `${name}.json`), "utf8"));
+  JSON.parse(readFileSync(join(import.meta.dirname, `../cases/${name}.json`), "utf8"));
 
 /** The cases of the other surfaces have a test of their own. */
 const isAboutFiles = (each: Case): boolean =>
@@ -87,13 +92,34 @@ function runCase(each: Case, extra: readonly string[]): { outcome: Outcome; ever
   mkdirSync(join(scratch.path, "state"));
   perform(scratch.path, root, "world", each.world);
   const claims = join(scratch.path, "claims.json");
-  writeFileSync(claims, JSON.stringify({ subGoals: [{ name: "question", condition: conditionOf(each) }] }));
+  writeFileSync(
+    claims,
+    JSON.stringify({ subGoals: [{ name: "question", condition: conditionOf(each) }] }),
+  );
   const bundle = join(scratch.path, "run.upheld");
-  const limits = Object.entries(each.limits ?? {}).flatMap(([name, n]) => ["--limit", `${name}=${n}`]);
-  const upheld = [process.execPath, MAIN, "run", "--root", "file=.", "--expect", claims, "--json", "--save", bundle];
+  const limits = Object.entries(each.limits ?? {}).flatMap(([name, n]) => [
+    "--limit",
+    `${name}=${n}`,
+  ]);
+  const upheld = [
+    process.execPath,
+    MAIN,
+    "run",
+    "--root",
+    "file=.",
+    "--expect",
+    claims,
+    "--json",
+    "--save",
+    bundle,
+  ];
   const agent = perform(scratch.path, root, "run", each.run);
   const [file = "", ...rest] = asOrdinaryUser([...upheld, ...limits, ...extra, "--", ...agent]);
-  const env = { ...process.env, UPHELD_STATE_DIR: join(scratch.path, "own-state"), HOME: scratch.path };
+  const env = {
+    ...process.env,
+    UPHELD_STATE_DIR: join(scratch.path, "own-state"),
+    HOME: scratch.path,
+  };
   const done = spawnSync(file, rest, { cwd: root, encoding: "utf8", env });
   expect(done.stdout, done.stderr).not.toBe("");
   const sealed = readFileSync(bundle, "latin1");
@@ -115,8 +141,10 @@ function check(each: Case, extra: readonly string[]): void {
   expect([want.verdict, ...(want.accept ?? [])], goal?.rationale).toContain(goal?.verdict.value);
   const gaps = goal?.verdict.gaps ?? [];
   const codes = gaps.map(({ code }) => code);
-  if (goal?.verdict.value === "undetermined") expect(codes).toEqual(expect.arrayContaining([...(want.gaps ?? [])]));
-  for (const gap of gaps) expect([gap.location.length > 0, gap.remedy.length > 0]).toEqual([true, true]);
+  if (goal?.verdict.value === "undetermined")
+    expect(codes).toEqual(expect.arrayContaining([...(want.gaps ?? [])]));
+  for (const gap of gaps)
+    expect([gap.location.length > 0, gap.remedy.length > 0]).toEqual([true, true]);
   for (const code of want.not_gaps ?? []) expect(codes).not.toContain(code);
   for (const text of want.must_not_occur ?? []) expect(everything).not.toContain(text);
   const shown = [...(goal?.verdict.witnesses ?? []), ...(goal?.verdict.counterexamples ?? [])];
