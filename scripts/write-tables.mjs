@@ -9,6 +9,36 @@ import { inProject } from "./project.mjs";
  * @typedef {{ GAPS: Record<string, { meaning: string, remedy: string }>, ERROR_CODES: Record<string, string>, LIMITS: Record<string, { unit: string, value: number, delta?: number, beyond: string }> }} Tables
  */
 
+const GAP_EXAMPLE = `\`\`\`json
+{
+  "code": "listing_failed",
+  "location": "workspace:/data/private",
+  "detail": "EACCES",
+  "count": 1,
+  "remedy": "Run as a user that can list it."
+}
+\`\`\``;
+
+const ERROR_EXAMPLE = `\`\`\`ts
+import { isUpheldError, parseLocator } from "upheld";
+
+try {
+  parseLocator("/../outside");
+} catch (error) {
+  if (!isUpheldError(error) || error.code !== "locator_invalid") throw error;
+}
+\`\`\``;
+
+const LIMIT_EXAMPLE = `\`\`\`ts run
+import { LIMITS } from "upheld";
+
+console.log(LIMITS.maxFiles.value, LIMITS.maxFiles.beyond);
+\`\`\`
+
+\`\`\`text output
+1000 file_limit_exceeded
+\`\`\``;
+
 const NOTE =
   "<!-- Written by scripts/write-tables.mjs from the table in the code. Change it there. -->";
 
@@ -46,6 +76,7 @@ export function tableFiles({ GAPS, ERROR_CODES, LIMITS }) {
             remedy,
           ]),
         ),
+        GAP_EXAMPLE,
       ),
     },
     {
@@ -57,6 +88,7 @@ export function tableFiles({ GAPS, ERROR_CODES, LIMITS }) {
           ["code", "meaning"],
           Object.entries(ERROR_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]),
         ),
+        ERROR_EXAMPLE,
       ),
     },
     {
@@ -74,14 +106,15 @@ export function tableFiles({ GAPS, ERROR_CODES, LIMITS }) {
             fateOf(beyond),
           ]),
         ),
+        LIMIT_EXAMPLE,
       ),
     },
   ];
 }
 
-/** @param {string} title @param {string} words @param {string} body */
-function page(title, words, body) {
-  return `# ${title}\n\n${NOTE}\n\n${words}\n\n${body}\n`;
+/** @param {string} title @param {string} words @param {string} body @param {string} example */
+function page(title, words, body, example) {
+  return `# ${title}\n\n${NOTE}\n\n${words}\n\n${example}\n\n${body}\n`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
