@@ -1,6 +1,6 @@
 import { UpheldError } from "./errors.ts";
 import { parseLocator, rootOf, segmentsOf } from "./locator.ts";
-import { parseNamePattern } from "./name-pattern.ts";
+import { literalName, parseNamePattern } from "./name-pattern.ts";
 
 /** How many alternatives the braces of one pattern may expand to. */
 export const MAX_ALTERNATIVES = 256;
@@ -124,20 +124,15 @@ function compileAlternative(pattern: string): readonly Segment[] {
 
 function compileSegment(segment: string): Segment {
   if (segment === "**") return { kind: "any_depth" };
-  if (!/[*?[]/.test(segment)) return literalSegment(segment);
   return { kind: "name", matches: parseNamePattern(segment) };
 }
 
 function literalSegment(segment: string): Segment {
-  const composed = segment.normalize("NFC");
-  return {
-    kind: "name",
-    matches: (name) => name === segment || name.normalize("NFC") === composed,
-  };
+  return { kind: "name", matches: literalName(segment) };
 }
 
 /** Writes `{a,b}` out into its alternatives, innermost last; a brace without a comma stands for itself. */
-function expandBraces(pattern: string): readonly string[] {
+export function expandBraces(pattern: string): readonly string[] {
   const done: string[] = [];
   const open = [pattern];
   while (open.length > 0) {

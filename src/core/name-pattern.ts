@@ -11,12 +11,19 @@ const ANY: Token = { kind: "one", matches: () => true };
  * Throws "glob_invalid".
  */
 export function parseNamePattern(pattern: string): (name: string) => boolean {
+  if (!/[*?[]/.test(pattern)) return literalName(pattern);
   const tokens = tokensOf(pattern.normalize("NFC"));
   return (name) => {
     if (matches(tokens, Array.from(name))) return true;
     const composed = name.normalize("NFC");
     return composed !== name && matches(tokens, Array.from(composed));
   };
+}
+
+/** Names are compared as stored and in their composed form. */
+export function literalName(wanted: string): (name: string) => boolean {
+  const composed = wanted.normalize("NFC");
+  return (name) => name === wanted || name.normalize("NFC") === composed;
 }
 
 /** Only the last star is ever gone back to: what an earlier one took more of, a later one can take as well. */

@@ -1,4 +1,6 @@
-import { parseGlob, type Glob } from "../core/glob.ts";
+import { expandBraces, parseGlob } from "../core/glob.ts";
+import { segmentsOf } from "../core/locator.ts";
+import { parseNamePattern } from "../core/name-pattern.ts";
 
 /**
  * What `@noise` stands for: names under which programs keep their own books, by reason. Nothing is ignored unless `@noise`
@@ -39,10 +41,50 @@ export type NoiseName = keyof typeof NOISE;
 
 /** The noise of one root: the name under which a location is ignored, or undefined. */
 export function noiseOf(root: string): (uri: string) => NoiseName | undefined {
-  const lists = Object.entries(NOISE).map(([name, patterns]) => ({
+  const { byLastName, byFirstName } = index(root);
+  return (uri) => {
+    const names = segmentsOf(uri);
+    const last = names.at(-1) ?? "";
+    const found = byLastName.find((rule) => rule.matches(last));
+    if (found !== undefined) return found.name;
+    const rules = names.flatMap((name) => byFirstName.get(name) ?? []);
+    return rules.find((rule) => rule.matches(uri))?.name;
+  };
+}
+
+interface Rule {
+  readonly name: NoiseName;
+  readonly matches: (text: string) => boolean;
+}
+
+interface Index {
+  /** By the pattern of a single name, wherever it stands. */
+  readonly byLastName: readonly Rule[];
+  /** By the name that a location must hold for the pattern to match: few locations hold any. */
+  readonly byFirstName: ReadonlyMap<string, readonly Rule[]>;
+}
+
+function index(root: string): Index {
+  const byLastName: Rule[] = [];
+  const byFirstName = new Map<string, Rule[]>();
+  for (const [name, pattern] of patterns()) {
+    const [first = ""] = pattern.split("/");
+    if (first === pattern) {
+      byLastName.push({ name, matches: parseNamePattern(pattern) });
+    } else {
+      const glob = parseGlob(`${root}:/**/${pattern}`);
+      byFirstName.set(first, [
+        ...(byFirstName.get(first) ?? []),
+        { name, matches: (uri) => glob.matches(uri) },
+      ]);
+    }
+  }
+  return { byLastName, byFirstName };
+}
+
+function patterns(): readonly (readonly [NoiseName, string])[] {
+  return Object.entries(NOISE).flatMap(([name, lists]) =>
     // Object.entries forgets the names of its keys.
-    name: name as NoiseName,
-    globs: patterns.map((pattern): Glob => parseGlob(`${root}:/**/${pattern}`)),
-  }));
-  return (uri) => lists.find(({ globs }) => globs.some((glob) => glob.matches(uri)))?.name;
+    lists.flatMap(expandBraces).map((pattern) => [name as NoiseName, pattern] as const),
+  );
 }

@@ -1,4 +1,4 @@
-import { describe } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   created,
   deleted,
@@ -11,7 +11,7 @@ import {
   touched,
   unknown,
 } from "../worlds/observations.ts";
-import { at, claims, delta, denied } from "./claims.ts";
+import { at, claims, decide, delta, denied } from "./claims.ts";
 
 const only = (...allow: string[]): unknown => ({ kind: "changed_only", allow });
 const timesOnly = { modifiedAt: "2026-11-30T18:48:15.000000000Z" } as never;
@@ -236,4 +236,15 @@ describe("changed_only", () => {
       want: "upheld",
     },
   ]);
+});
+
+test("the noise of a large delta is told in little time", () => {
+  const entries = Array.from({ length: 20_000 }, (_, index) =>
+    created(at(`node_modules/pkg-${index}/lib/deep/index.js`), directory()),
+  );
+  const world = delta({ entries });
+  const started = performance.now();
+  const { verdict } = decide({ claim: "", condition: only("@noise"), world, want: "refuted" });
+  expect(verdict).toMatchObject({ value: "refuted", total: 20_000 });
+  expect(performance.now() - started).toBeLessThan(8_000);
 });
