@@ -16,8 +16,3 @@ export const CHANGES = [
 
 export const Change = z.enum(CHANGES);
 export type Change = z.infer<typeof Change>;
-
-/** True where the run put content at the location: it was made there, brought there, or its content differs from before. */
-export function bringsContent(change: Change): boolean {
-  return change === "created" || change === "modified" || change === "moved";
-}
