@@ -137,7 +137,10 @@ export interface ChildAnswer {
 /** Runs the observer as a program of its own, behind other programs (`setpriv ...`) where given. */
 export async function askInProcess(
   task: ChildTask,
-  { prefix = [], act }: { readonly prefix?: readonly string[]; readonly act?: () => unknown } = {},
+  {
+    prefix = [],
+    act,
+  }: { readonly prefix?: readonly string[]; readonly act?: (pid: number) => unknown } = {},
 ): Promise<ChildAnswer> {
   const [program = "", ...args] = [...prefix, process.execPath, PROGRAM, JSON.stringify(task)];
   const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
@@ -148,7 +151,7 @@ export async function askInProcess(
   for await (const line of createInterface({ input: child.stdout })) {
     last = line;
     if (line !== "ready") continue;
-    await act?.();
+    await act?.(child.pid ?? 0);
     child.stdin.end("go\n");
   }
   await exited;

@@ -39,7 +39,8 @@ def grow(path):
         ready()
         while True:
             file.write(b"x" * 65536)
-            if os.fstat(file.fileno()).st_size > 4_000_000_000:
+            time.sleep(0.0005)
+            if os.fstat(file.fileno()).st_size > 500_000_000:
                 file.truncate(0)
 
 

@@ -159,6 +159,14 @@ export class Manifest {
     return undefined;
   }
 
+  /** Finds the entry at the end of a path of names. */
+  find(path: readonly ByteName[]): Node | undefined {
+    return path.reduce<Node | undefined>(
+      (at, name) => (at === undefined ? undefined : this.child(at, name)),
+      ROOT,
+    );
+  }
+
   /** True where the metadata of an entry here and of one there is the same: identity, size, mode, owner and both times. */
   sameStat(node: Node, other: Manifest, theirs: Node): boolean {
     return (

@@ -8,6 +8,9 @@ import type { ByteName } from "./name.ts";
 /** The most that is read by one call. */
 const CHUNK_BYTES = 1 << 20;
 
+/** How long one write may take. */
+const WRITE_NS = 100_000_000n;
+
 /** How often a file that changed while it was read is read again. */
 const RETRIES = 2;
 
@@ -44,12 +47,15 @@ export class FileReader {
 
   /** Opens one entry that is known to be a regular file and reads it within the budget. Throws only `Aborted`. */
   read(directory: Directory, name: ByteName, options: ReadOptions): Reading {
-    let last: Reading | undefined;
-    for (let attempt = 0; attempt <= RETRIES; attempt += 1) {
-      last = this.#readOnce(directory, name, options);
-      if (last.missing?.code !== "changed_during_read") return last;
+    let last = this.#readOnce(directory, name, options);
+    for (let attempt = 0; attempt < RETRIES && !isSettled(last, options.budget); attempt += 1) {
+      const again = this.#readOnce(directory, name, options);
+      if (again.sha256 !== undefined && again.sha256 === last.sha256) return again;
+      last = again;
     }
-    return last ?? this.#failed("read_failed", "never tried");
+    return last.missing !== undefined || isSettled(last, options.budget)
+      ? last
+      : this.#failed("changed_during_read", "no two readings of it agree");
   }
 
   #readOnce(directory: Directory, name: ByteName, options: ReadOptions): Reading {
@@ -160,4 +166,14 @@ export class FileReader {
       };
     return undefined;
   }
+}
+
+/**
+ * True where reading again would tell nothing more. One write that goes on stamps a file only at its start: the times of a file
+ * that was just written prove no stillness, so it is read until two readings agree, as far as the budget goes.
+ */
+function isSettled({ missing, stat }: Reading, budget: Budget): boolean {
+  if (missing !== undefined) return missing.code !== "changed_during_read";
+  if (stat === undefined || budget.left < stat.size) return true;
+  return stat.mtimeNs <= BigInt(Date.now()) * 1_000_000n - WRITE_NS;
 }

@@ -22,7 +22,12 @@ export interface Selection {
   /** Matching files that the run did not change. */
   readonly unchanged: number;
   readonly outsideScope: number;
+  /** Links in the pattern that are not among the locations above; absent where there are more than are listed. */
+  readonly links?: readonly Node[];
 }
+
+/** Links that are listed at most; beyond it they count as not known. */
+const MAX_LINKS = 10_000;
 
 /** Walks the listed tree along the pattern. Gaps count only where the pattern could lead. */
 export function select(view: View, question: Question): Selection {
@@ -39,6 +44,7 @@ class Selecting {
   readonly #question: Question;
   readonly #nodes: Node[] = [];
   readonly #gaps: Gap[] = [];
+  readonly #links: Node[] = [];
   #unchanged = 0;
   #outside = 0;
 
@@ -60,13 +66,22 @@ class Selecting {
         if (this.#meets(child, progress)) pending.push({ node: child, progress });
       }
     }
+    this.#addGapsBefore();
     return {
       nodes: this.#nodes,
       deleted: this.#deleted(),
       gaps: this.#gaps,
       unchanged: this.#unchanged,
       outsideScope: this.#outside,
+      ...this.#linksElsewhere(),
     };
+  }
+
+  /** Of an overlay only what was written is here: which links there are besides is not known. */
+  #linksElsewhere(): { links?: readonly Node[] } {
+    if (this.#view.method === "exact" || this.#links.length > MAX_LINKS) return {};
+    const shown = new Set(this.#nodes);
+    return { links: this.#links.filter((node) => !shown.has(node)) };
   }
 
   /** True where the walk goes on beneath. */
@@ -76,6 +91,7 @@ class Selecting {
     const leads = glob.leadsOn(progress);
     if (!accepted && !leads) return false;
     const type = this.#view.tree.type(node);
+    if (type === "link") this.#links.push(node);
     this.#addGaps(node);
     if (accepted) this.#accept(node);
     if (type === "link" && leads) this.#addLinkGap(node, accepted);
@@ -159,6 +175,22 @@ class Selecting {
   #addGaps(node: Node): void {
     for (const each of this.#view.gapsAt.get(node) ?? [])
       this.#gaps.push(this.#gap(each.code, node, each.detail));
+  }
+
+  /** What stood in a directory that could not be listed before may be gone. Where it still cannot be, that is told already. */
+  #addGapsBefore(): void {
+    const { before, tree } = this.#view;
+    if (before === undefined || this.#question.extent !== "delta") return;
+    for (const { node, code } of before.gaps) {
+      if (!before.tree.has(node, FLAG.unlisted)) continue;
+      const now = tree.find(before.tree.path(node));
+      if (now !== undefined && tree.has(now, FLAG.unlisted)) continue;
+      const { glob } = this.#question;
+      if (glob.leadsOn(glob.reach(before.tree.segments(node))))
+        this.#gaps.push(
+          gap("baseline_partial", uriOf(this.#view, before.tree, node), { detail: code }),
+        );
+    }
   }
 
   #gap(code: GapCode, node: Node, detail?: string): Gap {

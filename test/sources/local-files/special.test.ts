@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { LocalFileSurfaceSource } from "../../../src/sources/local-files/source.ts";
 import { ask, askInProcess, needle } from "../../worlds/observe-tree.ts";
 import {
@@ -18,6 +18,9 @@ import {
 } from "../../worlds/tree.ts";
 
 // What is no ordinary file: lines 22-27, 29-31 and 52 of the list, faults 6, 14, 15 and 18. Looking must not change the world.
+
+// A loaded machine may take its time: each question is a process of its own.
+vi.setConfig({ testTimeout: 120_000 });
 
 const mayMount =
   isLinux && isRoot && hasProgram("unshare") && spawnSync("unshare", ["-m", "true"]).status === 0;
