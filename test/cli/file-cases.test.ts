@@ -130,29 +130,45 @@ function runCase(each: Case, extra: readonly string[]): { outcome: Outcome; ever
 function placeOf(each: Case, { subGoals: [goal] }: Outcome): string | undefined {
   const { question } = each;
   if (question.match === "exact") return question.uri;
-  const shown = [...(goal?.verdict.witnesses ?? []), ...(goal?.verdict.counterexamples ?? [])];
+  const shown = goal === undefined ? [] : shownBy(goal);
   return shown[0]?.uri ?? `file:/${String(each.world[0]?.["write"])}`;
 }
+
+type Goal = Outcome["subGoals"][number];
 
 function check(each: Case, extra: readonly string[]): void {
   const { outcome, everything } = runCase(each, extra);
   const [goal] = outcome.subGoals;
+  if (goal === undefined) throw new Error(`no sub-goal was decided: ${everything}`);
   const { want } = each;
-  expect([want.verdict, ...(want.accept ?? [])], goal?.rationale).toContain(goal?.verdict.value);
-  const gaps = goal?.verdict.gaps ?? [];
-  const codes = gaps.map(({ code }) => code);
-  if (goal?.verdict.value === "undetermined")
-    expect(codes).toEqual(expect.arrayContaining([...(want.gaps ?? [])]));
-  for (const gap of gaps)
-    expect([gap.location.length > 0, gap.remedy.length > 0]).toEqual([true, true]);
-  for (const code of want.not_gaps ?? []) expect(codes).not.toContain(code);
+  expect([want.verdict, ...(want.accept ?? [])], goal.rationale).toContain(goal.verdict.value);
+  checkGaps(each, goal);
   for (const text of want.must_not_occur ?? []) expect(everything).not.toContain(text);
-  const shown = [...(goal?.verdict.witnesses ?? []), ...(goal?.verdict.counterexamples ?? [])];
-  if (want.witness !== undefined) expect(shown.map(({ uri }) => uri)).toContain(want.witness);
-  if (want.change === undefined) return;
+  if (want.witness !== undefined)
+    expect(shownBy(goal).map(({ uri }) => uri)).toContain(want.witness);
+  if (want.change !== undefined) checkChange(each, outcome, want.change);
+}
+
+function checkGaps({ want }: Case, { verdict }: Goal): void {
+  const gaps = verdict.gaps ?? [];
+  const codes = gaps.map(({ code }) => code);
+  if (verdict.value === "undetermined")
+    expect(codes).toEqual(expect.arrayContaining([...(want.gaps ?? [])]));
+  for (const gap of gaps) {
+    expect(gap.location).not.toBe("");
+    expect(gap.remedy).not.toBe("");
+  }
+  for (const code of want.not_gaps ?? []) expect(codes).not.toContain(code);
+}
+
+function checkChange(each: Case, outcome: Outcome, wanted: string): void {
   const place = placeOf(each, outcome)?.normalize("NFC");
   const entry = outcome.delta.find(({ uri }) => uri.normalize("NFC") === place);
-  expect(entry?.change ?? "unchanged", place).toBe(want.change);
+  expect(entry?.change ?? "unchanged", place).toBe(wanted);
+}
+
+function shownBy({ verdict }: Goal): readonly { readonly uri: string }[] {
+  return [...(verdict.witnesses ?? []), ...(verdict.counterexamples ?? [])];
 }
 
 describe("the cases of files, attribution and text, through the command line", () => {

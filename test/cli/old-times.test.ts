@@ -97,7 +97,7 @@ for (const { method, options } of [
 ]) {
   describe(`under ${method}, what came with an old time counts`, () => {
     for (const { way, sh, needs } of WAYS) {
-      test(way, { timeout: 60_000 }, (context) => {
+      test(`the way of ${way}`, { timeout: 60_000 }, (context) => {
         const missing = programMissing(needs) ?? programMissing("zip");
         context.skip(missing !== undefined, missing);
         const goal = decide(sh, options);
@@ -111,7 +111,7 @@ for (const { method, options } of [
 
 describe("under window, what came with an old time is never refuted", () => {
   for (const { way, sh, needs } of WAYS) {
-    test(way, { timeout: 60_000 }, (context) => {
+    test(`the way of ${way}`, { timeout: 60_000 }, (context) => {
       const missing = programMissing(needs) ?? programMissing("zip");
       context.skip(missing !== undefined, missing);
       const goal = decide(sh, ["--attribution", "window"]);

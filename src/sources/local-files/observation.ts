@@ -34,7 +34,7 @@ export function observationOf(
   answer: Answer,
   look: Look & { readonly confinement: "handle" | "identity" },
 ): Observation {
-  const { gaps, method, listed, readBytes, shown, total, unchanged } = answer;
+  const { gaps, method, listed, readBytes, shown, total, unchanged, links } = answer;
   const usesBaseline = method === "baseline" || method === "baseline (stat)";
   return envelope(request, gaps, look, {
     attribution: {
@@ -50,6 +50,7 @@ export function observationOf(
       shown,
       total,
       ...(unchanged === undefined ? {} : { unchanged }),
+      ...(links === undefined ? {} : { links }),
       confinement: look.confinement,
     },
     excludedOutsideScope: answer.outsideScope,

@@ -49,6 +49,7 @@ export interface Answer {
   readonly total: number;
   readonly unchanged?: number;
   readonly outsideScope: number;
+  readonly links?: readonly string[];
 }
 
 /** Answers all requests from one walk of the root. */
@@ -169,6 +170,9 @@ function answer(view: View, request: Request, context: ObserveContext): Answer {
     total,
     ...(countsUnchanged(view) ? { unchanged: selection.unchanged } : {}),
     outsideScope: selection.outsideScope,
+    ...(selection.links === undefined
+      ? {}
+      : { links: selection.links.map((node) => uriOf(view, view.tree, node)).toSorted() }),
   };
 }
 
