@@ -8,7 +8,10 @@ import type { ByteName } from "./name.ts";
 /** The most that is read by one call. */
 const CHUNK_BYTES = 1 << 20;
 
-/** How long one write may take. */
+/** What one write puts in place faster than it could be read meanwhile. */
+const AT_ONCE_BYTES = 65_536n;
+
+/** How long a larger write may take. */
 const WRITE_NS = 100_000_000n;
 
 /** How often a file that changed while it was read is read again. */
@@ -169,11 +172,11 @@ export class FileReader {
 }
 
 /**
- * True where reading again would tell nothing more. One write that goes on stamps a file only at its start: the times of a file
- * that was just written prove no stillness, so it is read until two readings agree, as far as the budget goes.
+ * True where reading again would tell nothing more. One write that goes on stamps a file only at its start: the times of a large
+ * file that was just written prove no stillness, so it is read until two readings agree, as far as the budget goes.
  */
 function isSettled({ missing, stat }: Reading, budget: Budget): boolean {
   if (missing !== undefined) return missing.code !== "changed_during_read";
-  if (stat === undefined || budget.left < stat.size) return true;
+  if (stat === undefined || stat.size <= AT_ONCE_BYTES || budget.left < stat.size) return true;
   return stat.mtimeNs <= BigInt(Date.now()) * 1_000_000n - WRITE_NS;
 }
