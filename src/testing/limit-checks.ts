@@ -70,11 +70,11 @@ const cases: readonly LimitCase[] = [
   },
 ];
 
-async function observeWith(world: ContractWorld, each: LimitCase, value: number) {
-  return await withSource(world.source({ [each.limit]: value }), async (source) => {
+function observeWith(world: ContractWorld, each: LimitCase, value: number) {
+  return withSource(world.source({ [each.limit]: value }), async (source) => {
     const options = await before(source);
     await each.make(world);
-    return await observeOne(source, everything(world), options);
+    return observeOne(source, everything(world), options);
   });
 }
 

@@ -63,10 +63,8 @@ const faults: Readonly<Record<string, Fault>> = {
       (await observe(requests, options)).toReversed(),
   },
   "answers no request with nothing": {
-    observe: (observe) => async (requests, options) =>
-      requests.length === 0
-        ? await observe([{ scorable: everywhere }], options)
-        : await observe(requests, options),
+    observe: (observe) => (requests, options) =>
+      observe(requests.length === 0 ? [{ scorable: everywhere }] : requests, options),
   },
   "names itself the same way each time": mapObservations((each) => ({
     ...each,

@@ -73,7 +73,7 @@ export async function ask(
 }
 
 /** The request that a question makes. */
-export function requestOf(question: Question) {
+export function requestOf(question: Question = {}) {
   const { uri = "workspace:/**", match = "glob", extent = "candidates", scope } = question;
   const matcher = "matcher" in question ? question.matcher : needle;
   return {
@@ -142,8 +142,10 @@ export async function askInProcess(
     act,
   }: { readonly prefix?: readonly string[]; readonly act?: (pid: number) => unknown } = {},
 ): Promise<ChildAnswer> {
-  const [program = "", ...args] = [...prefix, process.execPath, PROGRAM, JSON.stringify(task)];
-  const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
+  const [first, ...rest] = [...prefix, process.execPath];
+  const child = spawn(first ?? process.execPath, [...rest, PROGRAM, JSON.stringify(task)], {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   const exited = once(child, "exit");
   let errors = "";
   child.stderr.on("data", (chunk) => (errors += String(chunk)));

@@ -50,26 +50,17 @@ export function treeWorld(on: string = tmpdir()): TreeWorld {
   mkdirSync(outside);
   const children: ChildProcess[] = [];
   const ends: (() => void)[] = [];
-  const place = (below: string, path: string): string => {
-    const full = join(below, path);
-    mkdirSync(dirname(full), { recursive: true });
-    return full;
-  };
-  const put = (full: string, content: string | Uint8Array): string => {
-    writeFileSync(full, content);
-    return full;
-  };
   return {
     base,
     root,
     outside,
     at: (...names) => join(root, ...names),
-    write: (path, content = "clean") => put(place(root, path), content),
+    write: (path, content = "clean") => put(join(root, path), content),
     directory: (path) => {
       mkdirSync(join(root, path), { recursive: true });
       return join(root, path);
     },
-    secret: (path) => put(place(outside, path), `${NEEDLE} ${OUTSIDE}`),
+    secret: (path) => put(join(outside, path), `${NEEDLE} ${OUTSIDE}`),
     run: (program, args) => {
       execFileSync(program, args, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
     },
@@ -97,6 +88,12 @@ export function treeWorld(on: string = tmpdir()): TreeWorld {
       rmSync(base, { recursive: true, force: true });
     },
   };
+}
+
+function put(full: string, content: string | Uint8Array): string {
+  mkdirSync(dirname(full), { recursive: true });
+  writeFileSync(full, content);
+  return full;
 }
 
 /** Python of the system, which also an ordinary user may start; the path of our programs for it. */
