@@ -33,11 +33,6 @@ export function isUtf8Name(name: ByteName): boolean {
   );
 }
 
-/** The bytes of a name that was given as text. */
-export function byteName(text: string): ByteName {
-  return Buffer.from(text, "utf8").toString("latin1");
-}
-
 /** Why a name could not be one component of a path; undefined where it can. */
 export function nameRefusal(name: ByteName): string | undefined {
   if (name === "" || name === "." || name === "..") return "not a name of an entry";
