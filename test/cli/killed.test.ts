@@ -14,7 +14,8 @@ const { writeFileSync } = require("node:fs");
 const { spawn } = require("node:child_process");
 spawn("sleep", ["30"], { stdio: "ignore" });
 writeFileSync("out.txt", "key");
-setTimeout(() => {}, Number(process.argv[1]));
+// The child alone would keep this process for its 30 s.
+setTimeout(() => process.exit(), Number(process.argv[1]));
 `;
 
 interface Place {
