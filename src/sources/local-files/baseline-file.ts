@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { UpheldError } from "../../core/errors.ts";
 import { GapCode } from "../../core/gap.ts";
 import { Digest } from "../../core/ids.ts";
-import { columnsOf, FLAG, Manifest, type Node } from "./manifest.ts";
-import { PriorContents } from "./prior.ts";
+import { wordsColumn } from "./column.ts";
+import { columnsOf, Manifest, type Node } from "./manifest.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { PlaceGap } from "./place-gap.ts";
 
@@ -20,7 +20,7 @@ interface Header {
   readonly digest: string;
   readonly gaps: readonly PlaceGap[];
   readonly targets: readonly (readonly [Node, string])[];
-  readonly prior: readonly (readonly [Node, number])[];
+  readonly priorBytes: number;
   readonly touched: Snapshot["touched"];
 }
 
@@ -73,7 +73,7 @@ function* piecesOf(snapshot: Snapshot): Generator<Uint8Array> {
     digest: snapshot.digest,
     gaps: snapshot.gaps,
     targets: [...tree.targets],
-    prior: [...snapshot.prior].map(([node, bytes]) => [node, bytes.length] as const),
+    priorBytes: snapshot.prior.bytes.length,
     touched: snapshot.touched,
   };
   const text = Buffer.from(JSON.stringify(header), "utf8");
@@ -83,26 +83,25 @@ function* piecesOf(snapshot: Snapshot): Generator<Uint8Array> {
   yield length;
   yield text;
   for (const column of columnsOf(tree)) yield* column.bytes(tree.count);
-  for (const [, content] of snapshot.prior) yield content;
+  yield* snapshot.prior.starts.bytes(tree.count);
+  yield snapshot.prior.bytes;
 }
 
 function restore(header: Header, body: Buffer): Snapshot {
   const tree = new Manifest();
   let at = tree.fill(header.count, header.nameBytes, body);
   for (const [node, target] of header.targets) tree.targets.set(node, target);
-  const prior = new PriorContents();
-  for (const [node, length] of header.prior) {
-    prior.add(node, body.subarray(at, at + length));
-    tree.mark(node, FLAG.prior);
-    at += length;
-  }
+  const starts = wordsColumn();
+  at += starts.fill(header.count, body.subarray(at));
+  const bytes = Buffer.from(new SharedArrayBuffer(header.priorBytes));
+  at += body.copy(bytes, 0, at);
   if (at !== body.length) throw invalid("its parts do not add up");
   return {
     tree,
     gaps: header.gaps.map((gap) => ({ ...gap, code: GapCode.parse(gap.code) })),
     takenAt: BigInt(header.takenAt),
     timesAreProof: header.timesAreProof,
-    prior,
+    prior: { bytes, starts },
     digest: Digest.parse(header.digest),
     touched: header.touched,
   };

@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import { ERROR_CODES, UpheldError, type ErrorCode } from "../../core/errors.ts";
 import type { Touched } from "./meter.ts";
 import type { Order, Report, Result, Task, WorkerRoot } from "./protocol.ts";
+import { HELP, type HelpOrder } from "./reading-team.ts";
 
 /** How long an aborted task may take to say that it stopped, before the caller is told anyway. */
 const ABORT_GRACE_MS = 40;
@@ -11,6 +12,8 @@ interface Waiting {
   readonly reject: (reason: unknown) => void;
   readonly onProgress: ((touched: Touched) => void) | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Threads that read for this task beside the worker. */
+  readonly readers: Worker[];
 }
 
 export interface PerformOptions {
@@ -23,6 +26,7 @@ export class WorkerClient {
   readonly #root: WorkerRoot;
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | undefined;
+  readonly #ending = new Set<Promise<number>>();
   #next = 1;
 
   constructor(root: WorkerRoot) {
@@ -35,6 +39,7 @@ export class WorkerClient {
     const id = this.#next;
     this.#next += 1;
     const stop = new SharedArrayBuffer(4);
+    const readers: Worker[] = [];
     let timer: NodeJS.Timeout | undefined;
     const abort = (): void => {
       Atomics.store(new Int32Array(stop), 0, 1);
@@ -45,7 +50,7 @@ export class WorkerClient {
     signal?.addEventListener("abort", abort, { once: true });
     try {
       return await new Promise<Result>((resolve, reject) => {
-        this.#waiting.set(id, { resolve, reject, onProgress, signal });
+        this.#waiting.set(id, { resolve, reject, onProgress, signal, readers });
         const order: Order = { id, task, stop };
         // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
         this.#start().postMessage(order);
@@ -54,15 +59,24 @@ export class WorkerClient {
       signal?.removeEventListener("abort", abort);
       clearTimeout(timer);
       this.#waiting.delete(id);
+      // Mostly they have ended; one that came too late may still be starting.
+      for (const reader of readers) this.#end(reader);
       if (this.#waiting.size === 0) this.#worker?.unref();
     }
   }
 
-  /** Ends the thread. */
+  #end(reader: Worker): void {
+    const ending = reader.terminate();
+    this.#ending.add(ending);
+    void ending.finally(() => this.#ending.delete(ending));
+  }
+
+  /** Ends the threads. */
   async end(): Promise<void> {
     const worker = this.#worker;
     this.#worker = undefined;
     await worker?.terminate();
+    await Promise.all(this.#ending);
   }
 
   #start(): Worker {
@@ -72,7 +86,7 @@ export class WorkerClient {
   }
 
   #spawn(): Worker {
-    const worker = new Worker(workerUrl(), {
+    const worker = new Worker(threadUrl("worker"), {
       workerData: this.#root,
       name: `upheld ${this.#root.name}`,
     });
@@ -93,12 +107,32 @@ export class WorkerClient {
     return worker;
   }
 
+  /** However it ends, the worker must not wait for it. */
+  #spawnReader(order: HelpOrder): Worker {
+    const reader = new Worker(threadUrl("second-reader"), {
+      workerData: { ...order, directory: this.#root.directory },
+      transferList: [order.port],
+      name: `upheld ${this.#root.name}, helping`,
+    });
+    const state = new Int32Array(order.state);
+    const release = (): void => {
+      Atomics.store(state, 0, HELP.ended);
+      Atomics.notify(state, 0);
+    };
+    reader.once("error", release);
+    reader.once("exit", release);
+    return reader;
+  }
+
   #settle(report: Report): void {
     const waiting = this.#waiting.get(report.id);
     if (waiting === undefined) return;
     switch (report.kind) {
       case "progress":
         waiting.onProgress?.(report.touched);
+        return;
+      case "help":
+        waiting.readers.push(this.#spawnReader(report.order));
         return;
       case "result":
         waiting.resolve(report.result);
@@ -120,10 +154,10 @@ function codeOf(text: string): ErrorCode {
   return text in ERROR_CODES ? (text as ErrorCode) : "internal";
 }
 
-/** From the sources, as tests run them, the built worker is taken: a thread cannot be started from TypeScript on every supported Node. */
-function workerUrl(): URL {
+/** From the sources, as tests run them, the built threads are taken: one cannot be started from TypeScript on every supported Node. */
+function threadUrl(name: "worker" | "second-reader"): URL {
   const here = import.meta.url;
   return here.endsWith(".ts")
-    ? new URL("../../../dist/sources/local-files/worker.js", here)
-    : new URL("worker.js", here);
+    ? new URL(`../../../dist/sources/local-files/${name}.js`, here)
+    : new URL(`${name}.js`, here);
 }

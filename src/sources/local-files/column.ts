@@ -3,158 +3,163 @@ const BLOCK_BITS = 15;
 const BLOCK = 1 << BLOCK_BITS;
 const MASK = BLOCK - 1;
 
-type NumberArray = Uint8Array | Uint32Array | Float64Array;
+type NumberArray = Uint8Array | Uint16Array | Uint32Array | Float64Array;
+type Memory = SharedArrayBuffer;
+type Over<A> = (memory: Memory) => A;
 
-/** Copies stored bytes into blocks one after another. Returns how many were used; throws "RangeError" where there are too few. */
-function fillBlocks(blocks: Iterable<Uint8Array>, body: Buffer): number {
-  let at = 0;
-  for (const block of blocks) {
-    if (at + block.length > body.length) throw new RangeError("a stored column was cut");
-    block.set(body.subarray(at, at + block.length));
-    at += block.length;
-  }
-  return at;
-}
+/** The memory of a column, which several threads may look at. */
+export type SharedColumn = readonly Memory[];
 
-/** A growing list of numbers of one width. Absent values read as 0. */
-export class NumberColumn {
-  readonly #blocks: NumberArray[] = [];
-  readonly #make: (length: number) => NumberArray;
+/** Blocks of equal length in shared memory, made when they are first needed. */
+class Blocks<A extends NumberArray | BigInt64Array> {
+  readonly #width: number;
+  readonly #over: Over<A>;
+  readonly list: A[] = [];
 
-  constructor(make: (length: number) => NumberArray) {
-    this.#make = make;
+  /** `width` is how many bytes a value has, `over` makes an array over a block's memory. */
+  constructor(width: number, over: Over<A>) {
+    this.#width = width;
+    this.#over = over;
   }
 
-  get(index: number): number {
-    return this.#blocks[index >> BLOCK_BITS]?.[index & MASK] ?? 0;
-  }
-
-  set(index: number, value: number): void {
-    const at = index >> BLOCK_BITS;
-    const block = (this.#blocks[at] ??= this.#make(BLOCK));
-    block[index & MASK] = value;
+  /** The block of an index, for writing. */
+  at(index: number): A {
+    return (this.list[index >> BLOCK_BITS] ??= this.#make());
   }
 
   /** The blocks' bytes, in order, for hashing and storing. */
   *bytes(count: number): Generator<Uint8Array> {
-    for (let at = 0; at << BLOCK_BITS < count; at += 1) {
-      const block = this.#blocks[at] ?? this.#make(BLOCK);
-      this.#blocks[at] = block;
-      const used = Math.min(BLOCK, count - (at << BLOCK_BITS));
-      yield new Uint8Array(block.buffer, block.byteOffset, used * block.BYTES_PER_ELEMENT);
-    }
+    for (let from = 0; from < count; from += BLOCK)
+      yield new Uint8Array(this.at(from).buffer, 0, Math.min(BLOCK, count - from) * this.#width);
   }
 
+  /** Copies stored bytes in. Returns how many were used; throws "RangeError" where there are too few. */
   fill(count: number, body: Buffer): number {
-    return fillBlocks(this.bytes(count), body);
+    let at = 0;
+    for (const block of this.bytes(count)) {
+      if (at + block.length > body.length) throw new RangeError("a stored column was cut");
+      block.set(body.subarray(at, at + block.length));
+      at += block.length;
+    }
+    return at;
+  }
+
+  /** All memory up to a count. What is written there later is seen by every thread. */
+  share(count: number): SharedColumn {
+    const shared: Memory[] = [];
+    // Made by `#make`.
+    for (let from = 0; from < count; from += BLOCK) shared.push(this.at(from).buffer as Memory);
+    return shared;
+  }
+
+  adopt(shared: SharedColumn): void {
+    for (const [index, memory] of shared.entries()) this.list[index] = this.#over(memory);
+  }
+
+  #make(): A {
+    return this.#over(new SharedArrayBuffer(BLOCK * this.#width));
   }
 }
 
-export const bytesColumn = (): NumberColumn => new NumberColumn((length) => new Uint8Array(length));
+/** A growing list of numbers of one width. Absent values read as 0. */
+export class NumberColumn {
+  readonly #blocks: Blocks<NumberArray>;
+
+  constructor(width: number, over: Over<NumberArray>) {
+    this.#blocks = new Blocks(width, over);
+  }
+
+  get(index: number): number {
+    return this.#blocks.list[index >> BLOCK_BITS]?.[index & MASK] ?? 0;
+  }
+
+  set(index: number, value: number): void {
+    this.#blocks.at(index)[index & MASK] = value;
+  }
+
+  bytes(count: number): Iterable<Uint8Array> {
+    return this.#blocks.bytes(count);
+  }
+
+  fill(count: number, body: Buffer): number {
+    return this.#blocks.fill(count, body);
+  }
+
+  share(count: number): SharedColumn {
+    return this.#blocks.share(count);
+  }
+
+  adopt(shared: SharedColumn): void {
+    this.#blocks.adopt(shared);
+  }
+}
+
+export const bytesColumn = (): NumberColumn =>
+  new NumberColumn(1, (memory) => new Uint8Array(memory));
+export const shortsColumn = (): NumberColumn =>
+  new NumberColumn(2, (memory) => new Uint16Array(memory));
 export const wordsColumn = (): NumberColumn =>
-  new NumberColumn((length) => new Uint32Array(length));
+  new NumberColumn(4, (memory) => new Uint32Array(memory));
 export const floatsColumn = (): NumberColumn =>
-  new NumberColumn((length) => new Float64Array(length));
+  new NumberColumn(8, (memory) => new Float64Array(memory));
 
 /** A growing list of 64-bit values: identities and times in nanoseconds. */
 export class BigColumn {
-  readonly #blocks: BigInt64Array[] = [];
+  readonly #blocks = new Blocks(8, (memory) => new BigInt64Array(memory));
 
   get(index: number): bigint {
-    return this.#blocks[index >> BLOCK_BITS]?.[index & MASK] ?? 0n;
+    return this.#blocks.list[index >> BLOCK_BITS]?.[index & MASK] ?? 0n;
   }
 
   set(index: number, value: bigint): void {
-    const at = index >> BLOCK_BITS;
-    const block = (this.#blocks[at] ??= new BigInt64Array(BLOCK));
-    block[index & MASK] = value;
+    this.#blocks.at(index)[index & MASK] = value;
   }
 
-  *bytes(count: number): Generator<Uint8Array> {
-    for (let at = 0; at << BLOCK_BITS < count; at += 1) {
-      const block = (this.#blocks[at] ??= new BigInt64Array(BLOCK));
-      const used = Math.min(BLOCK, count - (at << BLOCK_BITS));
-      yield new Uint8Array(block.buffer, 0, used * 8);
-    }
+  bytes(count: number): Iterable<Uint8Array> {
+    return this.#blocks.bytes(count);
   }
 
   fill(count: number, body: Buffer): number {
-    return fillBlocks(this.bytes(count), body);
+    return this.#blocks.fill(count, body);
+  }
+
+  share(count: number): SharedColumn {
+    return this.#blocks.share(count);
+  }
+
+  adopt(shared: SharedColumn): void {
+    this.#blocks.adopt(shared);
   }
 }
 
-/** A growing list of SHA-256 digests, 32 bytes each. */
+const DIGEST_BYTES = 32;
+
+/** A growing list of SHA-256 digests. */
 export class DigestColumn {
-  readonly #blocks: Buffer[] = [];
+  readonly #blocks = new Blocks(DIGEST_BYTES, (memory) => Buffer.from(memory));
 
   get(index: number): Buffer | undefined {
-    const block = this.#blocks[index >> BLOCK_BITS];
-    const from = (index & MASK) * 32;
-    return block?.subarray(from, from + 32);
-  }
-
-  set(index: number, digest: Uint8Array): void {
-    const at = index >> BLOCK_BITS;
-    const block = (this.#blocks[at] ??= Buffer.alloc(BLOCK * 32));
-    block.set(digest, (index & MASK) * 32);
+    const from = (index & MASK) * DIGEST_BYTES;
+    return this.#blocks.list[index >> BLOCK_BITS]?.subarray(from, from + DIGEST_BYTES);
   }
 
   setHex(index: number, hex: string): void {
-    const at = index >> BLOCK_BITS;
-    const block = (this.#blocks[at] ??= Buffer.alloc(BLOCK * 32));
-    block.write(hex, (index & MASK) * 32, 32, "hex");
+    this.#blocks.at(index).write(hex, (index & MASK) * DIGEST_BYTES, DIGEST_BYTES, "hex");
   }
 
-  *bytes(count: number): Generator<Uint8Array> {
-    for (let at = 0; at << BLOCK_BITS < count; at += 1) {
-      const block = (this.#blocks[at] ??= Buffer.alloc(BLOCK * 32));
-      yield block.subarray(0, Math.min(BLOCK, count - (at << BLOCK_BITS)) * 32);
-    }
+  bytes(count: number): Iterable<Uint8Array> {
+    return this.#blocks.bytes(count);
   }
 
   fill(count: number, body: Buffer): number {
-    return fillBlocks(this.bytes(count), body);
-  }
-}
-
-/** The names of all entries, end to end. */
-export class NameColumn {
-  #bytes = Buffer.allocUnsafe(1 << 16);
-  #used = 0;
-  readonly #ends = wordsColumn();
-
-  get(index: number): string {
-    const from = index === 0 ? 0 : this.#ends.get(index - 1);
-    return this.#bytes.toString("latin1", from, this.#ends.get(index));
+    return this.#blocks.fill(count, body);
   }
 
-  /** Names are added in the order of their indexes. */
-  add(index: number, name: string): void {
-    const end = this.#used + name.length;
-    if (end > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(end, Math.ceil(this.#bytes.length * 1.5)));
-      this.#bytes.copy(larger, 0, 0, this.#used);
-      this.#bytes = larger;
-    }
-    this.#bytes.write(name, this.#used, "latin1");
-    this.#used = end;
-    this.#ends.set(index, end);
+  share(count: number): SharedColumn {
+    return this.#blocks.share(count);
   }
 
-  *bytes(count: number): Generator<Uint8Array> {
-    yield* this.#ends.bytes(count);
-    yield this.#bytes.subarray(0, this.#used);
-  }
-
-  get usedBytes(): number {
-    return this.#used;
-  }
-
-  fill(count: number, nameBytes: number, body: Buffer): number {
-    const ends = this.#ends.fill(count, body);
-    if (ends + nameBytes > body.length) throw new RangeError("the stored names were cut");
-    this.#bytes = Buffer.from(body.subarray(ends, ends + nameBytes));
-    this.#used = nameBytes;
-    return ends + nameBytes;
+  adopt(shared: SharedColumn): void {
+    this.#blocks.adopt(shared);
   }
 }

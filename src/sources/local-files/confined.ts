@@ -31,6 +31,11 @@ export interface ConfinedRoot {
   openParent(directory: Directory): Directory;
   /** Opens a regular file; anything else is refused before it is opened. */
   openFile(parent: Directory, name: ByteName): OpenFile;
+  /**
+   * Opens whatever stands at a name and was a regular file when its metadata was read. The caller reads by position only, which
+   * takes nothing out of a pipe, and afterwards compares the handle with that metadata. Absent where an open file alone proves nothing.
+   */
+  readonly openAgain?: (parent: Directory, name: ByteName) => number;
   /** Metadata of the entry itself, not of what a link leads to. */
   stat(parent: Directory, name: ByteName): BigIntStats;
   statDirectory(directory: Directory): BigIntStats;

@@ -1,12 +1,11 @@
-import type { GapCode } from "../../core/gap.ts";
 import type { ConfinedRoot } from "./confined.ts";
 import { Changes } from "./changes.ts";
-import { Descent } from "./descent.ts";
 import { FLAG, ROOT, type Manifest, type Node } from "./manifest.ts";
 import type { Budget, Meter } from "./meter.ts";
-import { FileReader } from "./read-file.ts";
-import { readNode, type Snapshot } from "./snapshot.ts";
 import type { Walk } from "./place-gap.ts";
+import { SameContent, type Pair } from "./same-content.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { AskForHelp } from "./reading-team.ts";
 import { subtree } from "./traverse.ts";
 
 /** A file whose times are younger than this, measured at the baseline, may have changed within one tick of the clock. */
@@ -18,6 +17,9 @@ export interface DiffOptions {
   readonly reading: Budget;
   /** For files that look unchanged. */
   readonly digesting: Budget;
+  /** Where times are proof, what looks unchanged is read again all the same. */
+  readonly readsAgain: boolean;
+  readonly askForHelp?: AskForHelp | undefined;
 }
 
 /**
@@ -35,11 +37,6 @@ export function diff(
   comparison.compareFiles(confined, options);
   comparison.findMoves(confined, options);
   return comparison.changes;
-}
-
-interface Pair {
-  readonly was: Node;
-  readonly is: Node;
 }
 
 class Comparison {
@@ -144,40 +141,47 @@ class Comparison {
 
   /** Files whose metadata moved come first: the budget goes where the run acted. */
   compareFiles(confined: ConfinedRoot, options: DiffOptions): void {
-    using place = openPlace(confined, this.#is);
-    for (const is of this.#movedFiles) this.#compareMoved(this.#pairOf(is), place, options);
-    for (const is of this.#stillFiles) this.#compareStill(this.#pairOf(is), place, options);
+    const contents = new SameContent(this.#before, this.#is);
+    for (const is of this.#movedFiles) this.#planMoved(this.#pairOf(is), contents, options);
+    for (const is of this.#stillFiles) this.#planStill(this.#pairOf(is), contents, options);
+    contents.read(confined, options);
+    for (const is of this.#movedFiles) this.#settleMoved(this.#pairOf(is), contents);
+    for (const is of this.#stillFiles) this.#settleStill(this.#pairOf(is), contents, options);
   }
 
   #pairOf(is: Node): Pair {
     return { was: this.changes.before(is) ?? ROOT, is };
   }
 
-  #compareMoved(pair: Pair, place: Place, options: DiffOptions): void {
+  #planMoved(pair: Pair, contents: SameContent, { reading }: DiffOptions): void {
+    if (this.#was.sizes.get(pair.was) === this.#is.sizes.get(pair.is)) contents.ask(pair, reading);
+  }
+
+  #planStill(pair: Pair, contents: SameContent, options: DiffOptions): void {
+    if (options.readsAgain || !this.#timesProve(pair.was)) contents.ask(pair, options.digesting);
+  }
+
+  #settleMoved(pair: Pair, contents: SameContent): void {
     if (this.#was.sizes.get(pair.was) !== this.#is.sizes.get(pair.is)) {
       this.changes.set(pair.is, "modified");
       return;
     }
-    if (!this.#was.has(pair.was, FLAG.digest)) {
-      this.changes.setUnknown(pair.is, ["baseline_partial"]);
-      return;
-    }
-    const same = this.#sameContent(pair, place, options.meter, options.reading);
-    if (same === undefined) this.changes.setUnknown(pair.is, [place.lastGap]);
-    else this.changes.set(pair.is, same ? "touched" : "modified");
+    const answer = contents.of(pair);
+    if (answer === "same") this.changes.set(pair.is, "touched");
+    else if (answer === "different") this.changes.set(pair.is, "modified");
+    else this.changes.setUnknown(pair.is, [answer]);
   }
 
-  #compareStill(pair: Pair, place: Place, options: DiffOptions): void {
-    const same = this.#was.has(pair.was, FLAG.digest)
-      ? this.#sameContent(pair, place, options.meter, options.digesting)
-      : undefined;
-    if (same === true) return;
-    if (same === false) this.changes.set(pair.is, "modified");
+  #settleStill(pair: Pair, contents: SameContent, { readsAgain }: DiffOptions): void {
+    if (!readsAgain && this.#timesProve(pair.was)) {
+      this.changes.byTimesAlone += 1;
+      return;
+    }
+    const answer = contents.of(pair);
+    if (answer === "same") return;
+    if (answer === "different") this.changes.set(pair.is, "modified");
     else if (this.#timesProve(pair.was)) this.changes.byTimesAlone += 1;
-    else
-      this.changes.setUnknown(pair.is, [
-        this.#was.has(pair.was, FLAG.digest) ? place.lastGap : "baseline_partial",
-      ]);
+    else this.changes.setUnknown(pair.is, [answer]);
   }
 
   #timesProve(was: Node): boolean {
@@ -185,79 +189,53 @@ class Comparison {
     return this.#before.timesAreProof && newest < this.#before.takenAt - TICK_NS;
   }
 
-  /** Undefined where the file could not be read to its end. */
-  #sameContent(pair: Pair, place: Place, meter: Meter, budget: Budget): boolean | undefined {
-    if (this.#is.sizes.get(pair.is) > budget.left) {
-      place.lastGap = "read_limit_exceeded";
-      return undefined;
-    }
-    const reading = readNode(place, pair.is, { meter, budget, keepBytes: 0, wants: () => true });
-    if (reading.sha256 === undefined) {
-      place.lastGap = reading.missing?.code ?? "read_failed";
-      return undefined;
-    }
-    return this.#was.digests.get(pair.was)?.toString("hex") === reading.sha256;
-  }
-
   /** A location that appeared and one that is gone are one move where they are the same inode, born at the same time, with the same content. */
   findMoves(confined: ConfinedRoot, options: DiffOptions): void {
-    if (this.changes.deleted.size === 0) return;
-    const gone = new Map<bigint, Node>();
-    for (const node of this.changes.deleted)
-      if (this.#was.born.get(node) !== 0n) gone.set(this.#was.inodes.get(node), node);
-    using place = openPlace(confined, this.#is);
-    for (const is of this.changes.changed) {
-      const was = this.changes.of(is) === "created" ? gone.get(this.#is.inodes.get(is)) : undefined;
-      if (
-        was === undefined ||
-        !this.#isSameFile({ was, is }) ||
-        !this.#movedWhole({ was, is }, place, options)
-      )
-        continue;
+    const pairs = this.#likelyMoves();
+    const contents = new SameContent(this.#before, this.#is);
+    for (const pair of pairs) if (this.#hasDigest(pair)) contents.ask(pair, options.reading);
+    contents.read(confined, options);
+    for (const { was, is } of pairs) {
+      if (!this.changes.deleted.has(was) || !this.#movedWhole({ was, is }, contents)) continue;
       this.changes.set(is, "moved");
       this.changes.setBefore(is, was);
       this.changes.deleted.delete(was);
-      gone.delete(this.#is.inodes.get(is));
     }
+  }
+
+  #likelyMoves(): readonly Pair[] {
+    if (this.changes.deleted.size === 0) return [];
+    const gone = new Map<bigint, Node>();
+    for (const node of this.changes.deleted)
+      if (this.#was.born.get(node) !== 0n) gone.set(this.#was.inodes.get(node), node);
+    const pairs: Pair[] = [];
+    for (const is of this.changes.changed) {
+      if (this.changes.of(is) !== "created") continue;
+      const was = gone.get(this.#is.inodes.get(is));
+      if (was !== undefined && this.#isSameFile({ was, is })) pairs.push({ was, is });
+    }
+    return pairs;
   }
 
   #isSameFile({ was, is }: Pair): boolean {
     return (
       this.#was.devices.get(was) === this.#is.devices.get(is) &&
       this.#was.born.get(was) === this.#is.born.get(is) &&
-      this.#was.type(was) === this.#is.type(is)
+      this.#was.type(was) === this.#is.type(is) &&
+      (this.#is.type(is) !== "file" || this.#was.sizes.get(was) === this.#is.sizes.get(is))
     );
   }
 
-  #movedWhole(pair: Pair, place: Place, options: DiffOptions): boolean {
+  #hasDigest({ was, is }: Pair): boolean {
+    return this.#is.type(is) === "file" && this.#was.has(was, FLAG.digest);
+  }
+
+  #movedWhole(pair: Pair, contents: SameContent): boolean {
     if (this.#is.type(pair.is) !== "file")
       return this.#was.targets.get(pair.was) === this.#is.targets.get(pair.is);
-    if (this.#was.sizes.get(pair.was) !== this.#is.sizes.get(pair.is)) return false;
-    if (!this.#was.has(pair.was, FLAG.digest))
-      return this.#was.modified.get(pair.was) === this.#is.modified.get(pair.is);
-    return this.#sameContent(pair, place, options.meter, options.reading) ?? false;
+    if (this.#hasDigest(pair)) return contents.of(pair) === "same";
+    return this.#was.modified.get(pair.was) === this.#is.modified.get(pair.is);
   }
-}
-
-interface Place {
-  readonly descent: Descent;
-  readonly reader: FileReader;
-  readonly tree: Manifest;
-  lastGap: GapCode;
-  [Symbol.dispose](): void;
-}
-
-function openPlace(confined: ConfinedRoot, tree: Manifest): Place {
-  const descent = new Descent(confined, tree);
-  return {
-    descent,
-    reader: new FileReader(confined),
-    tree,
-    lastGap: "read_failed",
-    [Symbol.dispose]: () => {
-      descent[Symbol.dispose]();
-    },
-  };
 }
 
 function bigMax(left: bigint, right: bigint): bigint {

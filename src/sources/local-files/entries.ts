@@ -4,204 +4,271 @@ import type {
   RetainedContent,
   SurfaceEntry,
 } from "../../core/entry.ts";
-import { Digest } from "../../core/ids.ts";
-import { matchContent } from "../../core/match-content.ts";
+import type { Digest } from "../../core/ids.ts";
 import { matcherFingerprint, type Matcher } from "../../core/matcher.ts";
 import { contentOf } from "../../core/text.ts";
-import { timestampOf } from "../../core/timestamp.ts";
-import type { Descent } from "./descent.ts";
-import { resolveLink } from "./link.ts";
-import { FLAG, type Manifest, type Node } from "./manifest.ts";
-import type { Budget, Meter } from "./meter.ts";
+import { timestampOf, type Timestamp } from "../../core/timestamp.ts";
+import { NO_ITEM, type EvidencePlan } from "./evidence-plan.ts";
+import { FLAG, ROOT, type Manifest, type Node } from "./manifest.ts";
 import { isUtf8Name, printableName } from "./name.ts";
-import type { FileReader, Reading } from "./read-file.ts";
-import { readNode, type Snapshot } from "./snapshot.ts";
-import { changeAt, contentNode, pathBytes, uriOf, type View } from "./view.ts";
+import { proberOf } from "./probe.ts";
+import { FOUND, type Found, type ReadingList } from "./reading-list.ts";
+import { priorOf, type Snapshot } from "./snapshot.ts";
+import { changeAt, contentNode, fileBefore, nodeBefore, pathBytes, type World } from "./view.ts";
 
-/** The most of one file that is held for probes. Beyond it they see the head alone. */
-const PROBED_BYTES = 64 << 20;
-
-export interface EntryOptions {
-  readonly meter: Meter;
-  readonly reading: Budget;
-  /** What may still be kept of content. */
-  readonly retaining: Budget;
-  readonly maxContentBytes: number;
+/** What was read for a request. */
+export interface EntryEvidence {
+  readonly world: World;
+  readonly list: ReadingList;
+  readonly plan: EvidencePlan;
   readonly probes: readonly Matcher[];
-  readonly descent: Descent;
-  readonly reader: FileReader;
 }
 
-/** Turns entries of trees into evidence, reading the files that are there now. */
+/** Turns what a request gets of a look into its entries. */
 export class EntryBuilder {
-  readonly #view: View;
-  readonly #options: EntryOptions;
-  readonly #probes: readonly { readonly matcher: Matcher; readonly fingerprint: Digest }[];
+  readonly #world: World;
+  readonly #list: ReadingList;
+  readonly #plan: EvidencePlan;
+  readonly #probes: readonly Matcher[];
+  readonly #findings: readonly Findings[];
+  readonly #uris: Uris;
+  readonly #urisBefore: Uris;
 
-  constructor(view: View, options: EntryOptions) {
-    this.#view = view;
-    this.#options = options;
-    this.#probes = options.probes.map((matcher) => ({
-      matcher,
-      fingerprint: matcherFingerprint(matcher),
-    }));
+  constructor({ world, list, plan, probes }: EntryEvidence) {
+    this.#world = world;
+    this.#list = list;
+    this.#plan = plan;
+    this.#probes = probes;
+    this.#findings = probes.map(findingsOf);
+    this.#uris = new Uris(world.name, world.tree);
+    this.#urisBefore = new Uris(world.name, (world.before ?? world).tree);
   }
 
-  /** A location that is there now. */
-  present(node: Node): SurfaceEntry {
-    const { tree, changes, before } = this.#view;
-    const { change, through } = changeAt(this.#view, node);
-    // What stood at a link is found by following it as it was; only a move tells of another location.
-    const was = changes.before(change === "moved" ? through : node);
-    const now = this.#now(node);
-    const prior = was === undefined || before === undefined ? undefined : this.#before(before, was);
+  get count(): number {
+    return this.#plan.kept.length + this.#plan.deleted.length;
+  }
+
+  /** The entry at a place of the plan: what is there now first, then what is gone. */
+  entry(at: number): SurfaceEntry {
+    const { kept, deleted } = this.#plan;
+    const node = kept[at];
+    return node === undefined
+      ? this.#deleted(deleted[at - kept.length] ?? ROOT, at)
+      : this.#present(node, at);
+  }
+
+  #present(node: Node, at: number): SurfaceEntry {
+    const { tree, changes } = this.#world;
+    const { change, through } = changeAt(this.#world, node);
+    const was = nodeBefore(this.#world, node);
+    const prior = was === undefined || change === "created" ? undefined : this.#before(was, at);
     return {
-      uri: uriOf(this.#view, tree, node),
-      ...this.#nameBytes(tree, node),
+      uri: this.#uris.of(node),
+      ...nameBytes(tree, node),
       change,
-      ...(change === "moved" && was !== undefined && before !== undefined
-        ? { from: uriOf(this.#view, before.tree, was) }
-        : {}),
-      now,
-      ...(prior === undefined || change === "created" ? {} : { before: prior }),
+      ...(change === "moved" && was !== undefined ? { from: this.#urisBefore.of(was) } : {}),
+      now: this.#now(node, at),
+      ...(prior === undefined ? {} : { before: prior }),
       ...(change === "unknown" ? { reasons: [...changes.reasons(through)] } : {}),
     };
   }
 
   /** A location that was there before the run and is gone. */
-  deleted(node: Node, before: Snapshot): SurfaceEntry {
+  #deleted(node: Node, at: number): SurfaceEntry {
+    const { tree } = this.#world.before ?? this.#world;
+    const before = this.#before(node, at);
     return {
-      uri: uriOf(this.#view, before.tree, node),
-      ...this.#nameBytes(before.tree, node),
+      uri: this.#urisBefore.of(node),
+      ...nameBytes(tree, node),
       change: "deleted",
-      before: this.#before(before, node),
+      ...(before === undefined ? {} : { before }),
     };
   }
 
-  #nameBytes(tree: Manifest, node: Node): { nameBytes?: string } {
-    const plain = isUtf8Name(tree.names.get(node)) && tree.path(node).every(isUtf8Name);
-    return plain
-      ? {}
-      : { nameBytes: Buffer.from(pathBytes(tree, node), "latin1").toString("base64") };
-  }
-
-  #now(node: Node): EntryState {
-    const { tree } = this.#view;
-    const file = contentNode(this.#view, node);
-    const reading =
-      file === undefined
-        ? undefined
-        : readNode(
-            { descent: this.#options.descent, reader: this.#options.reader, tree },
-            file,
-            this.#readOptions(),
-          );
+  #now(node: Node, at: number): EntryState {
+    const { tree } = this.#world;
     const state = stateOf(tree, node);
-    if (file === undefined || reading === undefined) return state;
-    const sizeBytes = Math.max(tree.sizes.get(file), reading.readBytes);
-    return { ...state, sizeBytes, ...this.#contentOfReading(reading) };
-  }
-
-  #readOptions() {
-    const { meter, reading, maxContentBytes } = this.#options;
-    const keepBytes =
-      this.#probes.length > 0 ? Math.max(PROBED_BYTES, maxContentBytes) : maxContentBytes;
-    return { meter, budget: reading, keepBytes, wants: () => true };
-  }
-
-  #contentOfReading(reading: Reading): Partial<EntryState> {
-    const kept = this.#retain(reading.head, reading.headIsWhole);
-    const found =
-      kept?.truncated === false ? [] : this.#find(reading.head, reading.headIsWhole, reading);
-    return {
-      ...(reading.sha256 === undefined ? {} : { sha256: Digest.parse(`sha256:${reading.sha256}`) }),
-      ...(kept === undefined ? {} : { content: kept }),
-      ...(found.length === 0 ? {} : { findings: found }),
-      ...(reading.missing === undefined
-        ? {}
-        : { unread: { code: reading.missing.code, detail: reading.missing.detail } }),
-    };
-  }
-
-  #before(before: Snapshot, node: Node): EntryState {
-    const state = stateOf(before.tree, node);
-    const unread: Pick<EntryState, "unread"> = { unread: { code: "prior_content_unknown" } };
-    const file = this.#fileBefore(before, node);
-    if (file === "unseen") return { ...state, ...unread };
+    const file = tree.type(node) === "file" ? node : contentNode(this.#world, node);
     if (file === undefined) return state;
-    const bytes = before.prior.get(file);
-    const sha256 = before.tree.has(file, FLAG.digest)
-      ? { sha256: digestAt(before.tree, file) }
-      : {};
-    if (bytes === undefined) return { ...state, ...sha256, ...unread };
-    const kept = this.#retain(bytes, true);
-    const found = kept?.truncated === false ? [] : this.#find(bytes, true, {});
+    const item = this.#plan.items[at] ?? NO_ITEM;
+    const size = tree.sizes.get(file);
+    if (item === NO_ITEM)
+      return {
+        ...state,
+        sizeBytes: size,
+        unread: { code: "read_limit_exceeded", detail: `0 of ${size} bytes were read` },
+      };
+    return this.#read(state, file, item, this.#plan.nowBytes[at] ?? 0);
+  }
+
+  #read(state: EntryState, file: Node, item: number, nowBytes: number): EntryState {
+    const { tree } = this.#world;
+    const size = tree.sizes.get(file);
+    const miss = this.#list.miss(item);
+    const readBytes = miss === undefined ? size : miss.readBytes;
+    const digest = this.#list.isWhole(item) ? { sha256: digestAt(tree, file) } : {};
     return {
       ...state,
-      ...sha256,
-      ...(kept === undefined ? unread : { content: kept }),
-      ...(found.length === 0 ? {} : { findings: found }),
+      sizeBytes: Math.max(size, readBytes),
+      ...digest,
+      ...this.#content(item, nowBytes, readBytes),
+      ...(miss === undefined ? {} : { unread: { code: miss.code, detail: miss.detail } }),
     };
   }
 
-  /** The file whose content stood at a location; undefined where none did. */
-  #fileBefore(before: Snapshot, node: Node): Node | "unseen" | undefined {
-    const { tree } = before;
-    if (tree.type(node) === "file") return node;
-    if (tree.type(node) !== "link") return undefined;
-    const end = resolveLink(tree, node, this.#view.confined.realPath);
-    if (end.kind === "inside") return tree.type(end.node) === "file" ? end.node : undefined;
-    return end.kind === "dangling" ? undefined : "unseen";
+  /** What is kept of it; else what the probes found while it was read. */
+  #content(
+    item: number,
+    nowBytes: number,
+    readBytes: number,
+  ): Pick<EntryState, "content" | "findings"> {
+    const head = this.#head(item, Math.min(nowBytes, readBytes));
+    const isWhole = this.#list.isWhole(item) && head.length === readBytes;
+    const isKept = head.length > 0 || readBytes === 0;
+    const findings = isKept && isWhole ? undefined : this.#found(item);
+    return {
+      ...(isKept ? { content: retainedOf(head, isWhole) } : {}),
+      ...(findings === undefined ? {} : { findings }),
+    };
   }
 
-  /** Keeps the head within the budget: as text where it is text, as base64 where not. */
-  #retain(head: Buffer, isWhole: boolean): RetainedContent | undefined {
-    const length = Math.min(
-      head.length,
-      this.#options.maxContentBytes,
-      Math.max(0, this.#options.retaining.left),
-    );
-    if (length === 0 && head.length > 0) return undefined;
-    this.#options.retaining.spend(length);
-    const whole = isWhole && length === head.length;
-    const content = contentOf(head.subarray(0, length), whole);
-    const value =
-      content.encoding === "binary" ? Buffer.from(content.bytes).toString("base64") : content.text;
-    return { encoding: content.encoding, value, truncated: !whole };
+  #head(item: number, length: number): Buffer {
+    const unplanned = this.#list.miss(item)?.head;
+    if (unplanned !== undefined)
+      return Buffer.from(unplanned).subarray(0, this.#plan.maxContentBytes);
+    const from = this.#list.keptFrom(item);
+    return this.#list.kept.subarray(from, from + Math.min(length, this.#list.keepBytes(item)));
   }
 
-  #find(
-    head: Buffer,
-    whole: boolean,
-    reading: { readonly sha256?: string | undefined },
-  ): RecordedFinding[] {
-    if (this.#probes.length === 0) return [];
-    const content = contentOf(head, whole);
-    const sha256 =
-      reading.sha256 === undefined ? undefined : Digest.parse(`sha256:${reading.sha256}`);
-    return this.#probes.flatMap(({ matcher, fingerprint }) => {
-      const { value } = matchContent(matcher, { sizeBytes: head.length, sha256 }, content);
-      return value === "unknown" ? [] : [{ matcher: fingerprint, finding: value }];
-    });
+  #found(item: number): readonly RecordedFinding[] | undefined {
+    const [first, ...more] = this.#plan.probes;
+    if (first === undefined) return undefined;
+    // One list for all entries of which a single probe says the same.
+    if (more.length === 0) return this.#findings[0]?.[this.#list.found(item, first) as Found];
+    return this.#recorded(this.#plan.probes.map((probe) => this.#list.found(item, probe) as Found));
   }
+
+  #recorded(found: readonly Found[]): readonly RecordedFinding[] | undefined {
+    const findings = found.flatMap((value, at) => this.#findings[at]?.[value] ?? []);
+    return findings.length === 0 ? undefined : findings;
+  }
+
+  #before(node: Node, at: number): EntryState | undefined {
+    const { before } = this.#world;
+    if (before === undefined) return undefined;
+    const state = stateOf(before.tree, node);
+    const file = fileBefore(this.#world, before.tree, node);
+    if (file === "unseen") return { ...state, unread: { code: "prior_content_unknown" } };
+    if (file === undefined) return state;
+    const digest = before.tree.has(file, FLAG.digest)
+      ? { sha256: digestAt(before.tree, file) }
+      : {};
+    return { ...state, ...digest, ...this.#contentBefore(before, file, at) };
+  }
+
+  #contentBefore(
+    before: Pick<Snapshot, "tree" | "prior">,
+    node: Node,
+    at: number,
+  ): Pick<EntryState, "content" | "findings" | "unread"> {
+    const unread = { unread: { code: "prior_content_unknown" } } as const;
+    const bytes = priorOf(before, node);
+    if (bytes === undefined) return unread;
+    const length = Math.min(this.#plan.beforeBytes[at] ?? 0, bytes.length);
+    const content =
+      length === 0 && bytes.length > 0
+        ? undefined
+        : retainedOf(bytes.subarray(0, length), length === bytes.length);
+    const findings = content?.truncated === false ? undefined : this.#recorded(this.#findIn(bytes));
+    return {
+      ...(content === undefined ? unread : { content }),
+      ...(findings === undefined ? {} : { findings }),
+    };
+  }
+
+  #findIn(bytes: Buffer): readonly Found[] {
+    return proberOf(this.#probes)(Buffer.from(bytes), true, undefined);
+  }
+}
+
+/** What a probe's finding looks like in evidence; an unknown one is not recorded. */
+type Findings = Readonly<Record<Found, readonly RecordedFinding[] | undefined>>;
+
+function findingsOf(probe: Matcher): Findings {
+  const matcher = matcherFingerprint(probe);
+  return {
+    [FOUND.unknown]: undefined,
+    [FOUND.present]: [{ matcher, finding: "present" }],
+    [FOUND.absent]: [{ matcher, finding: "absent" }],
+  };
+}
+
+/** Text as it is, all else as base64. */
+function retainedOf(shared: Buffer, isWhole: boolean): RetainedContent {
+  const content = contentOf(Buffer.from(shared), isWhole);
+  const value =
+    content.encoding === "binary" ? Buffer.from(content.bytes).toString("base64") : content.text;
+  return { encoding: content.encoding, value, truncated: !isWhole };
 }
 
 /** The metadata of an entry. */
 function stateOf(tree: Manifest, node: Node): EntryState {
   const target = tree.targets.get(node);
+  const born = tree.born.get(node);
   return {
     type: tree.type(node),
     sizeBytes: tree.sizes.get(node),
     mode: tree.modes.get(node),
     owner: { uid: tree.uids.get(node), gid: tree.gids.get(node) },
-    modifiedAt: timestampOf(tree.modified.get(node)),
-    changedAt: timestampOf(tree.changed.get(node)),
-    ...(tree.born.get(node) === 0n ? {} : { bornAt: timestampOf(tree.born.get(node)) }),
+    modifiedAt: textOf(tree.modified.get(node)),
+    changedAt: textOf(tree.changed.get(node)),
+    ...(born === 0n ? {} : { bornAt: textOf(born) }),
     links: tree.linkCounts.get(node),
     ...(target === undefined ? {} : { linkTarget: printableName(target) }),
   };
 }
 
+let lastTime: { readonly at: bigint; readonly text: Timestamp } | undefined;
+
+/** The times of an entry are mostly one time. */
+function textOf(at: bigint): Timestamp {
+  if (lastTime?.at !== at) lastTime = { at, text: timestampOf(at) };
+  return lastTime.text;
+}
+
 function digestAt(tree: Manifest, node: Node): Digest {
-  return Digest.parse(`sha256:${tree.digests.get(node)?.toString("hex") ?? ""}`);
+  // It has the form by how it is stored.
+  return `sha256:${tree.digests.get(node)?.toString("hex") ?? ""}` as Digest;
+}
+
+function nameBytes(tree: Manifest, node: Node): { nameBytes?: string } {
+  const plain = isUtf8Name(tree.names.get(node)) && tree.path(node).every(isUtf8Name);
+  return plain
+    ? {}
+    : { nameBytes: Buffer.from(pathBytes(tree, node), "latin1").toString("base64") };
+}
+
+/** The uris of a tree, each directory's made once. */
+class Uris {
+  readonly #tree: Manifest;
+  readonly #directories = new Map<Node, string>();
+
+  constructor(name: string, tree: Manifest) {
+    this.#tree = tree;
+    this.#directories.set(ROOT, `${name}:`);
+  }
+
+  of(node: Node): string {
+    if (node === ROOT) return `${this.#directories.get(ROOT) ?? ""}/`;
+    const parent = this.#tree.parents.get(node);
+    return `${this.#directory(parent)}/${printableName(this.#tree.names.get(node))}`;
+  }
+
+  #directory(node: Node): string {
+    const known = this.#directories.get(node);
+    if (known !== undefined) return known;
+    const uri = this.of(node);
+    this.#directories.set(node, uri);
+    return uri;
+  }
 }

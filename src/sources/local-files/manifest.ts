@@ -5,10 +5,12 @@ import {
   bytesColumn,
   DigestColumn,
   floatsColumn,
-  NameColumn,
+  shortsColumn,
   wordsColumn,
   type NumberColumn,
+  type SharedColumn,
 } from "./column.ts";
+import { NameColumn, type SharedNames } from "./name-column.ts";
 import { printableName, type ByteName } from "./name.ts";
 
 /** The index of an entry in a manifest. The root is 0. */
@@ -57,7 +59,7 @@ export class Manifest {
   readonly parents = wordsColumn();
   readonly types = bytesColumn();
   readonly flags = bytesColumn();
-  readonly modes = wordsColumn();
+  readonly modes = shortsColumn();
   readonly uids = wordsColumn();
   readonly gids = wordsColumn();
   readonly linkCounts = wordsColumn();
@@ -94,6 +96,27 @@ export class Manifest {
     const [, ...columns] = columnsOf(this);
     for (const column of columns) at += column.fill(count, body.subarray(at));
     return at;
+  }
+
+  /** All of it for another thread. Entries must not be added any more; what is set later is seen by every thread. */
+  share(): SharedManifest {
+    const [names, ...columns] = columnsOf(this);
+    return {
+      count: this.#count,
+      names: names.share(this.#count),
+      columns: columns.map((column) => column.share(this.#count)),
+      targets: this.targets,
+    };
+  }
+
+  static of({ count, names, columns, targets }: SharedManifest): Manifest {
+    const tree = new Manifest();
+    tree.#count = count;
+    const [ownNames, ...own] = columnsOf(tree);
+    ownNames.adopt(names);
+    for (const [index, column] of own.entries()) column.adopt(columns[index] ?? []);
+    for (const [node, target] of targets) tree.targets.set(node, target);
+    return tree;
   }
 
   type(node: Node): EntryType {
@@ -179,6 +202,18 @@ export class Manifest {
     );
   }
 
+  /** True where an open file is the one that was looked at, and neither its size nor its times moved since. */
+  isStill(node: Node, stat: BigIntStats): boolean {
+    return (
+      this.changed.get(node) === stat.ctimeNs &&
+      this.modified.get(node) === stat.mtimeNs &&
+      this.sizes.get(node) === Number(stat.size) &&
+      this.inodes.get(node) === BigInt.asIntN(64, stat.ino) &&
+      this.devices.get(node) === stat.dev &&
+      stat.isFile()
+    );
+  }
+
   /** True where mode, owner and group are the same. */
   sameOwnership(node: Node, other: Manifest, theirs: Node): boolean {
     return (
@@ -187,6 +222,14 @@ export class Manifest {
       this.gids.get(node) === other.gids.get(theirs)
     );
   }
+}
+
+/** A manifest on its way to another thread. */
+export interface SharedManifest {
+  readonly count: number;
+  readonly names: SharedNames;
+  readonly columns: readonly SharedColumn[];
+  readonly targets: ReadonlyMap<Node, ByteName>;
 }
 
 /** The kind of an entry by its metadata. */

@@ -12,6 +12,7 @@ import type { SurfaceScorable } from "../../core/scorable.ts";
 import type { ScopeKey } from "../../core/scope.ts";
 import type { Baseline, ObservationRequest } from "../../core/source.ts";
 import { timestampOf } from "../../core/timestamp.ts";
+import type { SurfaceEntry } from "../../core/entry.ts";
 import type { Answer } from "./observe.ts";
 import type { RootUnavailable } from "./protocol.ts";
 
@@ -31,7 +32,7 @@ type Body = Omit<SurfacePayload, "kind" | "schemaVersion" | "scope" | "extent">;
 /** The evidence for one request. */
 export function observationOf(
   request: Request,
-  answer: Answer,
+  answer: Omit<Answer, "view" | "plan"> & { readonly entries: readonly SurfaceEntry[] },
   look: Look & { readonly confinement: "handle" | "identity" },
 ): Observation {
   const { gaps, method, listed, readBytes, shown, total, unchanged, links } = answer;

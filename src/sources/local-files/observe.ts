@@ -1,19 +1,19 @@
-import type { SurfaceEntry } from "../../core/entry.ts";
 import { foldGaps, gap, type Gap, type GapCode } from "../../core/gap.ts";
 import type { Limits } from "../../core/limits.ts";
 import type { Matcher } from "../../core/matcher.ts";
 import type { AttributionMethod } from "../../core/observation.ts";
 import type { ConfinedRoot } from "./confined.ts";
-import { Descent } from "./descent.ts";
 import { diff } from "./diff.ts";
-import { EntryBuilder } from "./entries.ts";
+import { NO_ITEM, planEvidence, type EvidencePlan, type Wish } from "./evidence-plan.ts";
 import { resolveLink } from "./link.ts";
-import { FLAG, ROOT, type Node } from "./manifest.ts";
+import { FLAG, ROOT, type Manifest, type Node } from "./manifest.ts";
 import { layerOf } from "./overlay.ts";
 import { Budget, type Meter } from "./meter.ts";
-import { FileReader } from "./read-file.ts";
-import { select, type Question } from "./select.ts";
-import { readSnapshot, type Snapshot, type SnapshotOptions } from "./snapshot.ts";
+import { proberOf } from "./probe.ts";
+import type { ReadingList } from "./reading-list.ts";
+import { readAll, type AskForHelp } from "./reading-team.ts";
+import { select, type Question, type Selection } from "./select.ts";
+import { isSmall, readSnapshot, type Snapshot, type SnapshotOptions } from "./snapshot.ts";
 import { gapsByNode, uriOf, type View } from "./view.ts";
 import type { PlaceGap, Walk } from "./place-gap.ts";
 import { walk } from "./walk.ts";
@@ -36,11 +36,21 @@ export interface ObserveContext {
   readonly meter: Meter;
   readonly limits: Limits;
   readonly deltaLimits: Limits;
+  /** What looks unchanged is read again also where its times are proof. */
+  readonly readsAgain: boolean;
+  readonly askForHelp?: AskForHelp | undefined;
+}
+
+/** All that was seen, and what each request gets of it. */
+export interface Look {
+  readonly list: ReadingList;
+  readonly answers: readonly Answer[];
 }
 
 /** What one scorable's evidence is made of. */
 export interface Answer {
-  readonly entries: readonly SurfaceEntry[];
+  readonly view: View;
+  readonly plan: EvidencePlan;
   readonly gaps: readonly Gap[];
   readonly method: AttributionMethod;
   readonly listed: number;
@@ -53,14 +63,13 @@ export interface Answer {
 }
 
 /** Answers all requests from one walk of the root. */
-export function observeRoot(context: ObserveContext, requests: readonly Request[]): Answer[] {
+export function observeRoot(context: ObserveContext, requests: readonly Request[]): Look {
   const walked = walkFor(context, requests);
-  if (context.before === undefined)
-    return requests.map((request) =>
-      answer(windowView(context, walked, request), request, context),
-    );
-  const view = baselineView(context, walked, context.before);
-  return requests.map((request) => answer(view, request, context));
+  const { before } = context;
+  if (before === undefined)
+    return look(walked.tree, (request) => windowView(context, walked, request), context, requests);
+  const view = baselineView(context, walked, before);
+  return look(walked.tree, () => view, context, requests);
 }
 
 /** Answers all requests from what a run wrote in an overlay. `upper` holds what was written, the root what was before. */
@@ -69,7 +78,7 @@ export function observeOverlay(
   writeSet: Pick<WriteSet, "entries" | "unlisted" | "limitReached">,
   snapshotOptions: Omit<SnapshotOptions, "meter" | "limits">,
   requests: readonly Request[],
-): Answer[] {
+): Look {
   const { meter, deltaLimits: limits, confined: lower, upper } = context;
   const listing = new Budget(limits.maxListedEntries);
   const written = writtenTree(writeSet);
@@ -85,7 +94,7 @@ export function observeOverlay(
     ...baselineView(base, { tree: after.tree, gaps }, before),
     method: "exact",
   };
-  return requests.map((request) => answer(view, request, base));
+  return look(after.tree, () => view, base, requests);
 }
 
 /** Only where the patterns lead, unless the whole root is asked for or a link leads elsewhere. */
@@ -114,10 +123,12 @@ function baselineView(context: ObserveContext, walked: Walk, before: Snapshot): 
     meter: context.meter,
     reading: new Budget(context.deltaLimits.maxReadBytes),
     digesting: new Budget(context.deltaLimits.maxDigestBytes),
+    readsAgain: context.readsAgain || isSmall(before.tree),
+    askForHelp: context.askForHelp,
   });
   return {
     name: context.name,
-    confined: context.confined,
+    realPath: context.confined.realPath,
     tree: walked.tree,
     changes,
     method: changes.byTimesAlone > 0 ? "baseline (stat)" : "baseline",
@@ -135,7 +146,7 @@ function windowView(context: ObserveContext, walked: Walk, request: Request): Vi
   });
   return {
     name: context.name,
-    confined: context.confined,
+    realPath: context.confined.realPath,
     tree: walked.tree,
     changes,
     method: request.window === undefined ? "none" : "window",
@@ -144,7 +155,33 @@ function windowView(context: ObserveContext, walked: Walk, request: Request): Vi
   };
 }
 
-function answer(view: View, request: Request, context: ObserveContext): Answer {
+function look(
+  tree: Manifest,
+  viewFor: (request: Request) => View,
+  context: ObserveContext,
+  requests: readonly Request[],
+): Look {
+  const asked = requests.map((request) => askedOf(viewFor(request), request, context));
+  const { list, plannedBytes, plans } = planEvidence(asked.map(({ wish }) => wish));
+  const { confined, meter, askForHelp } = context;
+  const place = { confined, tree, meter, prober: proberOf(list.probes) };
+  readAll(list, place, plannedBytes, askForHelp);
+  const { listed } = meter.touched;
+  const answers = asked.flatMap(({ wish, rest }, at) => {
+    const plan = plans[at];
+    return plan === undefined
+      ? []
+      : [{ view: wish.view, plan, ...rest, listed, readBytes: readBytes(plan, list, wish.view) }];
+  });
+  return { list, answers };
+}
+
+interface Asked {
+  readonly wish: Wish;
+  readonly rest: Omit<Answer, "view" | "plan" | "listed" | "readBytes">;
+}
+
+function askedOf(view: View, request: Request, context: ObserveContext): Asked {
   const limits = request.extent === "delta" ? context.deltaLimits : context.limits;
   const selection = select(view, request);
   const ordered = orderOf(view, selection.nodes);
@@ -152,60 +189,46 @@ function answer(view: View, request: Request, context: ObserveContext): Answer {
   const deleted = selection.deleted.slice(0, limits.maxFiles - kept.length);
   const total = ordered.length + selection.deleted.length;
   const shown = kept.length + deleted.length;
-  const gaps = [
+  const maxContentBytes =
+    request.extent === "delta"
+      ? Math.min(limits.maxContentBytes, limits.maxPriorFileBytes)
+      : limits.maxContentBytes;
+  return {
+    wish: { view, limits, maxContentBytes, probes: request.probes, kept, deleted },
+    rest: {
+      gaps: foldGaps(gapsOf(view, request, selection, { shown, total })),
+      method: view.method,
+      shown,
+      total,
+      ...(countsUnchanged(view) ? { unchanged: selection.unchanged } : {}),
+      outsideScope: selection.outsideScope,
+      ...(selection.links === undefined
+        ? {}
+        : { links: selection.links.map((node) => uriOf(view, view.tree, node)).toSorted() }),
+    },
+  };
+}
+
+function gapsOf(
+  view: View,
+  request: Request,
+  selection: Selection,
+  { shown, total }: { readonly shown: number; readonly total: number },
+): Gap[] {
+  return [
     ...selection.gaps,
     ...deltaGaps(view, request),
     ...goneGaps(view, request),
     ...limitGap(request.uri, shown, total),
   ];
-  const before = context.meter.touched.readBytes;
-  const entries = buildEntries(view, request, { kept, deleted }, context, limits);
-  return {
-    entries,
-    gaps: foldGaps(gaps),
-    method: view.method,
-    listed: context.meter.touched.listed,
-    readBytes: context.meter.touched.readBytes - before,
-    shown,
-    total,
-    ...(countsUnchanged(view) ? { unchanged: selection.unchanged } : {}),
-    outsideScope: selection.outsideScope,
-    ...(selection.links === undefined
-      ? {}
-      : { links: selection.links.map((node) => uriOf(view, view.tree, node)).toSorted() }),
-  };
 }
 
-function buildEntries(
-  view: View,
-  request: Request,
-  { kept, deleted }: { readonly kept: readonly Node[]; readonly deleted: readonly Node[] },
-  context: ObserveContext,
-  limits: Limits,
-): SurfaceEntry[] {
-  const descent = new Descent(view.confined, view.tree);
-  try {
-    const builder = new EntryBuilder(view, {
-      meter: context.meter,
-      reading: new Budget(limits.maxReadBytes),
-      retaining: new Budget(limits.maxRetainedBytes),
-      maxContentBytes:
-        request.extent === "delta"
-          ? Math.min(limits.maxContentBytes, limits.maxPriorFileBytes)
-          : limits.maxContentBytes,
-      probes: request.probes,
-      descent,
-      reader: new FileReader(view.confined),
-    });
-    const entries = kept.map((node) => builder.present(node));
-    const { before } = view;
-    if (before !== undefined) entries.push(...deleted.map((node) => builder.deleted(node, before)));
-    return entries.toSorted((left, right) =>
-      left.uri < right.uri ? -1 : left.uri > right.uri ? 1 : 0,
-    );
-  } finally {
-    descent[Symbol.dispose]();
-  }
+/** What a request is charged: every byte that was read for it, also where another one wanted it too. */
+function readBytes({ items }: EvidencePlan, list: ReadingList, { tree }: View): number {
+  return items.reduce((sum, item) => {
+    if (item === NO_ITEM) return sum;
+    return sum + (list.miss(item)?.readBytes ?? tree.sizes.get(list.node(item)));
+  }, 0);
 }
 
 /** What provably came with the run first, then the small: a large decoy cannot starve the target. */

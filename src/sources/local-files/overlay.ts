@@ -1,4 +1,5 @@
-import { errnoOf, isAbsent, type ConfinedRoot } from "./confined.ts";
+import type { GapCode } from "../../core/gap.ts";
+import { errnoOf, isAbsent, type ConfinedRoot, type Directory } from "./confined.ts";
 import { Descent } from "./descent.ts";
 import { FLAG, Manifest, ROOT, type Node } from "./manifest.ts";
 import { Aborted, type Budget, type Meter } from "./meter.ts";
@@ -65,15 +66,15 @@ class LayerBuilder {
 
   /** Adds what is beneath one directory; returns the directories among it. */
   #fill({ node, written }: Pending): Pending[] {
-    if (written?.unlisted !== undefined)
-      this.#gaps.push({ node, code: "listing_failed", detail: written.unlisted });
     this.#tree.mark(node, FLAG.listed | FLAG.changesOnly);
+    if (written?.unlisted !== undefined) this.#missing(node, "listing_failed", written.unlisted);
     const start = this.#tree.count;
     try {
-      for (const name of this.#namesIn(node, written)) this.#add(node, name);
+      const directory = this.#descent.open(node);
+      for (const name of this.#namesIn(node, directory, written)) this.#add(node, directory, name);
     } catch (error) {
       if (error instanceof Aborted) throw error;
-      this.#gaps.push({ node, code: "listing_failed", detail: errnoOf(error) });
+      this.#missing(node, "listing_failed", errnoOf(error));
     }
     this.#tree.childStarts.set(node, start);
     this.#tree.childCounts.set(node, this.#tree.count - start);
@@ -81,7 +82,7 @@ class LayerBuilder {
   }
 
   /** Beneath a directory of the lower layer that was removed, everything is gone: there its own listing counts. */
-  #namesIn(node: Node, written: WrittenNode | undefined): readonly string[] {
+  #namesIn(node: Node, directory: Directory, written: WrittenNode | undefined): readonly string[] {
     if (written !== undefined) {
       const kinds =
         this.#layer === "upper" ? ["present", "passed"] : ["present", "passed", "removed"];
@@ -91,10 +92,10 @@ class LayerBuilder {
         .toSorted();
     }
     const names: string[] = [];
-    this.#confined.list(this.#descent.open(node), (name) => {
+    this.#confined.list(directory, (name) => {
       this.#options.meter.listed();
       if (!this.#options.listing.take(1)) {
-        this.#gaps.push({ node, code: "listing_limit_exceeded" });
+        this.#missing(node, "listing_limit_exceeded", "of what was removed");
         return false;
       }
       names.push(name);
@@ -103,10 +104,16 @@ class LayerBuilder {
     return names.toSorted();
   }
 
-  #add(parent: Node, name: string): void {
+  /** What stands in it is not known: it counts as one that was not listed to its end. */
+  #missing(node: Node, code: GapCode, detail: string): void {
+    this.#tree.unmark(node, FLAG.listed);
+    this.#tree.mark(node, FLAG.unlisted);
+    this.#gaps.push({ node, code, detail });
+  }
+
+  #add(parent: Node, directory: Directory, name: string): void {
     this.#options.meter.tick();
     try {
-      const directory = this.#descent.open(parent);
       const stat = this.#confined.stat(directory, name);
       const node = this.#tree.add(parent, name, "other");
       this.#tree.setStat(node, stat);
@@ -115,10 +122,7 @@ class LayerBuilder {
       this.#tree.mark(node, FLAG.target);
     } catch (error) {
       if (error instanceof Aborted) throw error;
-      if (isAbsent(error)) return;
-      // What stands there is not known: its directory counts as one that was not listed to its end.
-      this.#tree.unmark(parent, FLAG.listed);
-      this.#gaps.push({ node: parent, code: "read_failed", detail: errnoOf(error) });
+      if (!isAbsent(error)) this.#missing(parent, "read_failed", errnoOf(error));
     }
   }
 

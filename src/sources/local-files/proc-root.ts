@@ -44,6 +44,7 @@ export function openProcRoot(directory: string): ConfinedRoot {
     openDirectory: openDirectoryAt,
     openParent: openParentOf,
     openFile: openFileAt,
+    openAgain: openAt,
     stat: (parent, name) => lstatSync(component(parent, name), BIG),
     statDirectory: (held) => fstatSync(held.fd, BIG),
     readLink: (parent, name) => readlinkSync(component(parent, name), "buffer").toString("latin1"),
@@ -84,8 +85,12 @@ function openParentOf(directory: Directory): Directory {
 }
 
 /** The caller knows the type from the listing or from `stat`; O_NONBLOCK covers a change of type in between. */
+function openAt(parent: Directory, name: ByteName): number {
+  return openSync(component(parent, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+}
+
 function openFileAt(parent: Directory, name: ByteName): OpenFile {
-  const fd = openSync(component(parent, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const fd = openAt(parent, name);
   try {
     return { fd, stat: fstatSync(fd, BIG) };
   } catch (error) {

@@ -1,15 +1,17 @@
 import type { Limits } from "../../core/limits.ts";
 import type { Matcher } from "../../core/matcher.ts";
-import type { Answer } from "./observe.ts";
 import type { Touched } from "./meter.ts";
+import type { HelpOrder } from "./reading-team.ts";
+import type { SharedLook } from "./shared-look.ts";
 import type { WriteSet } from "./write-set.ts";
 
 /** What the worker is asked to do. Messages are plain data; patterns travel as their text. */
 export type Task =
-  | { readonly kind: "baseline"; readonly limits: Limits }
+  | { readonly kind: "baseline"; readonly limits: Limits; readonly readsAgain: boolean }
   | {
       readonly kind: "observe";
       readonly baseline?: number;
+      readonly readsAgain: boolean;
       readonly limits: Limits;
       readonly deltaLimits: Limits;
       readonly requests: readonly PlainRequest[];
@@ -53,7 +55,7 @@ export type Result =
   | { readonly kind: "baseline"; readonly facts: BaselineFacts }
   | {
       readonly kind: "answers";
-      readonly answers: readonly Answer[];
+      readonly look: SharedLook;
       readonly confinement: "handle" | "identity";
       readonly at: bigint;
       readonly touched: Touched;
@@ -70,6 +72,7 @@ export interface Order {
 
 export type Report =
   | { readonly id: number; readonly kind: "progress"; readonly touched: Touched }
+  | { readonly id: number; readonly kind: "help"; readonly order: HelpOrder }
   | { readonly id: number; readonly kind: "result"; readonly result: Result }
   | { readonly id: number; readonly kind: "aborted"; readonly touched: Touched }
   | {

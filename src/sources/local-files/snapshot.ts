@@ -1,16 +1,23 @@
 import { createHash } from "node:crypto";
-import type { GapCode } from "../../core/gap.ts";
 import { Digest } from "../../core/ids.ts";
 import type { Limits } from "../../core/limits.ts";
-import { errnoOf, type ConfinedRoot } from "./confined.ts";
-import { Descent } from "./descent.ts";
+import { wordsColumn, type NumberColumn } from "./column.ts";
+import type { ConfinedRoot } from "./confined.ts";
 import { columnsOf, FLAG, type Manifest, type Node } from "./manifest.ts";
-import { Aborted, Budget, type Meter } from "./meter.ts";
-import { FileReader, type Reading } from "./read-file.ts";
+import { Budget, type Meter } from "./meter.ts";
 import type { PlaceGap, Walk } from "./place-gap.ts";
-import { PriorContents } from "./prior.ts";
+import { ReadingList } from "./reading-list.ts";
+import { readAll, type AskForHelp } from "./reading-team.ts";
+import { SmallestFirst } from "./smallest-first.ts";
 import { filesOf } from "./traverse.ts";
 import { walk } from "./walk.ts";
+
+/** The content of small files before a run, end to end. */
+export interface PriorContent {
+  readonly bytes: Buffer;
+  /** Where that of a file starts, for files that are marked as kept. */
+  readonly starts: NumberColumn;
+}
 
 /** A tree before a run: its manifest, what of its content was kept, and how far it may be trusted. */
 export interface Snapshot {
@@ -20,8 +27,7 @@ export interface Snapshot {
   readonly takenAt: bigint;
   /** Equal identity, size and times mean unchanged: a local disk, flushed after it was walked. */
   readonly timesAreProof: boolean;
-  /** Kept content of small files. */
-  readonly prior: PriorContents;
+  readonly prior: PriorContent;
   readonly digest: Digest;
   readonly touched: { readonly listed: number; readonly readBytes: number };
 }
@@ -29,15 +35,22 @@ export interface Snapshot {
 export interface SnapshotOptions {
   readonly meter: Meter;
   readonly limits: Limits;
+  /** Times count only for files that have no digest: everything else is read again. */
+  readonly readsAgain: boolean;
   /** The file system's clock. */
   readonly now: () => bigint;
   /** Flushes the file system; true where times are proof afterwards. */
   readonly settle: () => boolean;
+  readonly askForHelp?: AskForHelp | undefined;
 }
+
+/** Up to here a tree is read again as a matter of course. */
+const SMALL_FILES = 10_000;
+const SMALL_BYTES = 32 << 20;
 
 /**
  * Walks the root and takes the digest of every file within `maxDigestBytes`, the smallest first; keeps the content of small
- * ones. Where something stays without a digest the file system is flushed, so that times can stand in.
+ * ones. Where times are to stand in for reading again, the file system is flushed.
  */
 export function takeSnapshot(confined: ConfinedRoot, options: SnapshotOptions): Snapshot {
   const { meter, limits } = options;
@@ -54,110 +67,82 @@ export function readSnapshot(
   { tree, gaps }: Walk,
   options: SnapshotOptions,
 ): Snapshot {
-  const { meter, limits } = options;
-  const plan = planOf(tree, limits);
-  const prior = new PriorContents();
-  const undigested = digestFiles(confined, tree, {
-    meter,
-    budget: new Budget(Number.MAX_SAFE_INTEGER),
-    keepBytes: plan.priorSize,
-    wants: (node) => tree.sizes.get(node) <= plan.digestSize,
-    onRead: (node, reading) => {
-      if (!reading.headIsWhole || reading.head.length > plan.priorSize) return;
-      prior.add(node, reading.head);
-      tree.mark(node, FLAG.prior);
-    },
-  });
-  const timesAreProof = undigested > 0 ? options.settle() : false;
+  const { meter } = options;
+  const { list, plannedBytes, files } = planOf(tree, options.limits);
+  readAll(list, { confined, tree, meter, prober: () => [] }, plannedBytes, options.askForHelp);
+  const { prior, digested } = keptOf(list, tree);
+  const usesTimes = digested < files || !(options.readsAgain || isSmall(tree));
   return {
     tree,
     gaps,
+    timesAreProof: usesTimes && options.settle(),
     takenAt: options.now(),
-    timesAreProof,
     prior,
     digest: digestOfTree(tree),
-    touched: { ...meter.touched },
+    touched: meter.touched,
   };
 }
 
-export interface DigestOptions {
-  readonly meter: Meter;
-  readonly budget: Budget;
-  readonly keepBytes: number;
-  readonly wants: (node: Node) => boolean;
-  readonly onRead?: (node: Node, reading: Reading) => void;
-}
-
-/** Reads the wanted files directory by directory and sets their digests. Returns how many files have none. */
-export function digestFiles(
-  confined: ConfinedRoot,
-  tree: Manifest,
-  options: DigestOptions,
-): number {
-  const descent = new Descent(confined, tree);
-  const reader = new FileReader(confined);
-  let without = 0;
-  try {
-    for (const node of filesOf(tree)) {
-      const reading = options.wants(node)
-        ? readNode({ descent, reader, tree }, node, options)
-        : undefined;
-      if (reading?.sha256 === undefined) without += 1;
-      else {
-        tree.digests.setHex(node, reading.sha256);
-        tree.mark(node, FLAG.digest);
-      }
-    }
-  } finally {
-    descent[Symbol.dispose]();
+/** True where reading all of a tree again costs little. */
+export function isSmall(tree: Manifest): boolean {
+  let files = 0;
+  let bytes = 0;
+  for (const node of filesOf(tree)) {
+    files += 1;
+    bytes += tree.sizes.get(node);
+    if (files > SMALL_FILES || bytes > SMALL_BYTES) return false;
   }
-  return without;
+  return true;
 }
 
-interface Place {
-  readonly descent: Descent;
-  readonly reader: FileReader;
-  readonly tree: Manifest;
+/** The content of a file before the run; undefined where it was not kept. */
+export function priorOf(
+  { tree, prior }: Pick<Snapshot, "tree" | "prior">,
+  node: Node,
+): Buffer | undefined {
+  if (!tree.has(node, FLAG.prior)) return undefined;
+  const start = prior.starts.get(node);
+  return prior.bytes.subarray(start, start + tree.sizes.get(node));
 }
 
-/** Reads one file and takes over what its handle said of it. */
-export function readNode(place: Place, node: Node, options: DigestOptions): Reading {
-  options.meter.tick();
-  const { tree } = place;
-  if (tree.has(node, FLAG.elsewhere)) return unread("other_filesystem");
-  try {
-    const directory = place.descent.open(tree.parents.get(node));
-    const reading = place.reader.read(directory, tree.names.get(node), options);
-    if (reading.stat !== undefined) tree.setStat(node, reading.stat);
-    options.onRead?.(node, reading);
-    return reading;
-  } catch (error) {
-    if (error instanceof Aborted) throw error;
-    return unread("read_failed", errnoOf(error));
+interface SnapshotPlan {
+  readonly list: ReadingList;
+  readonly plannedBytes: number;
+  readonly files: number;
+}
+
+/** What is digested and what is kept: the smallest files first, and among equals those that stand first in the tree. */
+function planOf(tree: Manifest, limits: Limits): SnapshotPlan {
+  const sizes = Float64Array.from(filesOf(tree), (node) => tree.sizes.get(node));
+  const digested = new SmallestFirst(sizes, limits.maxDigestBytes);
+  const keepable = sizes.filter((size) => size <= limits.maxPriorFileBytes);
+  const kept = new SmallestFirst(keepable, limits.maxPriorBytes);
+  const list = new ReadingList();
+  let plannedBytes = 0;
+  for (const node of filesOf(tree)) {
+    const size = tree.sizes.get(node);
+    if (digested.share(size) < size) continue;
+    plannedBytes += size;
+    const share = size <= limits.maxPriorFileBytes ? kept.share(size) : 0;
+    list.add(node, { keepBytes: share < size ? 0 : share, isProbed: false });
   }
+  list.begin(limits.maxDigestBytes - plannedBytes);
+  return { list, plannedBytes, files: sizes.length };
 }
 
-function unread(code: GapCode, detail = ""): Reading {
-  return { head: Buffer.alloc(0), headIsWhole: false, readBytes: 0, missing: { code, detail } };
-}
-
-/** The sizes up to which all files fit the budgets: the smallest come first, so that one large file cannot starve the rest. */
-function planOf(tree: Manifest, limits: Limits): { digestSize: number; priorSize: number } {
-  const ordered = Float64Array.from(filesOf(tree), (node) => tree.sizes.get(node)).toSorted();
-  return {
-    digestSize: largestWithin(ordered, limits.maxDigestBytes),
-    priorSize: Math.min(limits.maxPriorFileBytes, largestWithin(ordered, limits.maxPriorBytes)),
-  };
-}
-
-function largestWithin(ordered: Float64Array, budget: number): number {
-  let sum = 0;
-  for (let at = 0; at < ordered.length; at += 1) {
-    const size = ordered[at] ?? 0;
-    sum += size;
-    if (sum > budget) return size - 1;
+/** A content counts as kept where all of the file is there. */
+function keptOf(list: ReadingList, tree: Manifest): { prior: PriorContent; digested: number } {
+  const starts = wordsColumn();
+  let digested = 0;
+  for (let index = 0; index < list.count; index += 1) {
+    if (!list.isWhole(index)) continue;
+    digested += 1;
+    const node = list.node(index);
+    if (tree.sizes.get(node) > list.keepBytes(index)) continue;
+    starts.set(node, list.keptFrom(index));
+    tree.mark(node, FLAG.prior);
   }
-  return Number.MAX_SAFE_INTEGER;
+  return { prior: { bytes: list.kept, starts }, digested };
 }
 
 /** One digest over names, metadata and contents of all entries. */

@@ -1,22 +1,28 @@
 import type { AttributionMethod } from "../../core/observation.ts";
 import type { Change } from "../../core/change.ts";
 import type { Changes } from "./changes.ts";
-import type { ConfinedRoot } from "./confined.ts";
 import type { Manifest, Node } from "./manifest.ts";
 import type { ByteName } from "./name.ts";
 import { resolveLink, type LinkEnd } from "./link.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { PlaceGap } from "./place-gap.ts";
 
-/** A root at the moment of an observation, compared with the world before where that is known. */
-export interface View {
+/** What entries are written from: a root now, and before where that is known. */
+export interface World {
   /** The name of the root in uris. */
   readonly name: string;
-  readonly confined: ConfinedRoot;
+  /** Where the root lies, as bytes. */
+  readonly realPath: ByteName;
   readonly tree: Manifest;
+  readonly changes: Pick<Changes, "of" | "before" | "reasons">;
+  /** Absent under "window" and "none". */
+  readonly before?: Pick<Snapshot, "tree" | "prior">;
+}
+
+/** A root at the moment of an observation, compared with the world before where that is known. */
+export interface View extends World {
   readonly changes: Changes;
   readonly method: AttributionMethod;
-  /** The world before; absent under "window" and "none". */
   readonly before?: Snapshot;
   /** Entries that provably lie outside the window. */
   readonly outside: ReadonlySet<Node>;
@@ -40,13 +46,13 @@ export function uriOf(view: { readonly name: string }, tree: Manifest, node: Nod
 }
 
 /** Where a link leads; undefined for what is none. */
-export function endOf(view: View, node: Node): LinkEnd | undefined {
+export function endOf(view: World, node: Node): LinkEnd | undefined {
   if (view.tree.type(node) !== "link" || !view.tree.targets.has(node)) return undefined;
-  return resolveLink(view.tree, node, view.confined.realPath);
+  return resolveLink(view.tree, node, view.realPath);
 }
 
 /** The file whose content an entry holds: itself, or what its link leads to inside the root. */
-export function contentNode(view: View, node: Node): Node | undefined {
+export function contentNode(view: World, node: Node): Node | undefined {
   if (view.tree.type(node) === "file") return node;
   const end = endOf(view, node);
   return end?.kind === "inside" && view.tree.type(end.node) === "file" ? end.node : undefined;
@@ -57,7 +63,7 @@ export function contentNode(view: View, node: Node): Node | undefined {
  * target did, or where it leads to another file than before.
  */
 export function changeAt(
-  view: View,
+  view: World,
   node: Node,
 ): { readonly change: Change; readonly through: Node } {
   const change = view.changes.of(node);
@@ -71,14 +77,34 @@ export function changeAt(
   return behind === "unchanged" ? own : { change: behind, through: target };
 }
 
-function ledElsewhere(view: View, link: Node, target: Node): boolean {
+function ledElsewhere(view: World, link: Node, target: Node): boolean {
   const was = view.changes.before(link);
   if (was === undefined || view.before === undefined) return false;
-  const end = resolveLink(view.before.tree, was, view.confined.realPath);
+  const end = resolveLink(view.before.tree, was, view.realPath);
   return end.kind === "inside" && end.node !== view.changes.before(target);
 }
 
 /** The bytes of a path, for a location whose name is not text. */
 export function pathBytes(tree: Manifest, node: Node): ByteName {
   return tree.path(node).join("/");
+}
+
+/** Where what stands at a location now was before; only a move tells of another location. */
+export function nodeBefore(world: World, node: Node): Node | undefined {
+  const { change, through } = changeAt(world, node);
+  if (world.before === undefined) return undefined;
+  return world.changes.before(change === "moved" ? through : node);
+}
+
+/** The file whose content stood at a location of the tree before, found by following a link as it was; undefined where none did. */
+export function fileBefore(
+  { realPath }: World,
+  tree: Manifest,
+  node: Node,
+): Node | "unseen" | undefined {
+  if (tree.type(node) === "file") return node;
+  if (tree.type(node) !== "link") return undefined;
+  const end = resolveLink(tree, node, realPath);
+  if (end.kind === "inside") return tree.type(end.node) === "file" ? end.node : undefined;
+  return end.kind === "dangling" ? undefined : "unseen";
 }

@@ -1,34 +1,38 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { isUpheldError } from "../../core/errors.ts";
 import { Aborted, Meter } from "./meter.ts";
 import type { Order, Report, WorkerRoot } from "./protocol.ts";
-import { LocalFileService } from "./service.ts";
+import type { HelpOrder } from "./reading-team.ts";
+import { TaskRunner } from "./task-runner.ts";
 
 const port = parentPort;
 if (port !== null) {
   // Given by the source that starts this thread.
-  const service = new LocalFileService(workerData as WorkerRoot);
+  const runner = new TaskRunner(workerData as WorkerRoot);
   port.on("message", (order: Order) => {
     port.postMessage(
-      carryOut(service, order, (report) => {
-        port.postMessage(report);
+      carryOut(runner, order, (report, transfer) => {
+        port.postMessage(report, transfer);
       }),
     );
   });
 }
 
 function carryOut(
-  service: LocalFileService,
+  runner: TaskRunner,
   { id, task, stop }: Order,
-  report: (report: Report) => void,
+  report: (report: Report, transfer?: readonly MessagePort[]) => void,
 ): Report {
   const meter = new Meter(new Int32Array(stop), (touched) => {
-    report({ id, kind: "progress", touched: { ...touched } });
+    report({ id, kind: "progress", touched });
   });
+  const askForHelp = (help: HelpOrder): void => {
+    report({ id, kind: "help", order: help }, [help.port]);
+  };
   try {
-    return { id, kind: "result", result: service.perform(task, meter) };
+    return { id, kind: "result", result: runner.perform(task, meter, askForHelp) };
   } catch (error) {
-    if (error instanceof Aborted) return { id, kind: "aborted", touched: { ...meter.touched } };
+    if (error instanceof Aborted) return { id, kind: "aborted", touched: meter.touched };
     const message =
       error instanceof Error
         ? isUpheldError(error)
