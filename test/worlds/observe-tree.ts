@@ -21,6 +21,8 @@ export interface Question {
   readonly matcher?: Matcher | undefined;
   readonly extent?: "candidates" | "delta";
   readonly scope?: ScoringScope;
+  /** False: asked of what was kept, as a later question is. */
+  readonly probed?: boolean;
 }
 
 export interface AskOptions extends LocalFileOptions {
@@ -85,7 +87,7 @@ export function requestOf(question: Question = {}) {
       ...(scope === undefined ? {} : { scope }),
     },
     extent,
-    ...(matcher === undefined ? {} : { probes: [matcher] }),
+    ...(matcher === undefined || question.probed === false ? {} : { probes: [matcher] }),
   };
 }
 
