@@ -58,7 +58,7 @@ export function expectMethod(stdout, wanted) {
 /** The id by which `upheld discard` knows the run. */
 export function runId(stdout) {
   const { run } = readRun(stdout);
-  return typeof run === "string" ? run : run.id;
+  return typeof run === "string" ? run : run.runId;
 }
 
 export function expectEqual(what, seen, wanted) {

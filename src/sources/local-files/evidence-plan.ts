@@ -1,0 +1,220 @@
+import type { Limits } from "../../core/limits.ts";
+import { matcherFingerprint, type Matcher } from "../../core/matcher.ts";
+import { bytesColumn, wordsColumn } from "./column.ts";
+import { FLAG, type Node } from "./manifest.ts";
+import { ReadingList } from "./reading-list.ts";
+import { SmallestFirst } from "./smallest-first.ts";
+import { changeAt, contentNode, fileBefore, nodeBefore, type View } from "./view.ts";
+
+/** What one request wants evidence of: locations that are there, in order of importance, and locations that are gone. */
+export interface Wish {
+  readonly view: View;
+  readonly limits: Limits;
+  readonly maxContentBytes: number;
+  readonly probes: readonly Matcher[];
+  readonly kept: readonly Node[];
+  readonly deleted: readonly Node[];
+}
+
+/** What each location of a wish gets. Arrays stand beside `kept`, those of prior content beside `kept` and `deleted`. */
+export interface EvidencePlan {
+  readonly kept: Uint32Array;
+  readonly deleted: Uint32Array;
+  /** Places in the reading list; NO_ITEM where nothing is read. */
+  readonly items: Int32Array;
+  /** Bytes of content to keep, of now and of before. */
+  readonly nowBytes: Uint32Array;
+  readonly beforeBytes: Uint32Array;
+  readonly maxContentBytes: number;
+  /** The places of the probes among those of the reading list. */
+  readonly probes: readonly number[];
+}
+
+export const NO_ITEM = -1;
+
+/** One reading for all wishes. */
+export interface Evidence {
+  readonly list: ReadingList;
+  readonly plannedBytes: number;
+  readonly plans: readonly EvidencePlan[];
+}
+
+/**
+ * Plans one reading for several wishes: each file once, though each wish is charged as if it had read it alone; a file that
+ * a wish may not read to its end is read for that wish apart. What is kept of content goes to the small first.
+ */
+export function planEvidence(wishes: readonly Wish[]): Evidence {
+  const probes = distinctProbes(wishes);
+  const planner = new Planner(new ReadingList(probes));
+  const drafts = wishes.map((wish) => draftOf(wish));
+  for (const draft of drafts) planner.gather(draft);
+  planner.addWhole();
+  const plans = drafts.map((draft) => planner.planOf(draft, probes));
+  const spare = drafts.map(({ wish, charged }) => wish.limits.maxReadBytes - charged);
+  const spareKept = drafts.map(({ left }) => left);
+  planner.list.begin(Math.max(0, ...spare), Math.min(...spareKept));
+  return { list: planner.list, plannedBytes: planner.plannedBytes, plans };
+}
+
+function distinctProbes(wishes: readonly Wish[]): readonly Matcher[] {
+  const all = wishes.flatMap(({ probes }) => probes);
+  return [...new Map(all.map((probe) => [matcherFingerprint(probe), probe])).values()];
+}
+
+interface Draft {
+  readonly wish: Wish;
+  /** The file behind each kept location, or NO_ITEM. */
+  readonly files: Int32Array;
+  /** How much of it may be read. */
+  readonly allowed: Float64Array;
+  readonly nowBytes: Uint32Array;
+  readonly beforeBytes: Uint32Array;
+  readonly charged: number;
+  /** How much more may be kept. */
+  readonly left: number;
+}
+
+function draftOf(wish: Wish): Draft {
+  const { view, kept } = wish;
+  const files = new Int32Array(kept.length).fill(NO_ITEM);
+  const allowed = new Float64Array(kept.length);
+  let left = wish.limits.maxReadBytes;
+  for (const [at, node] of kept.entries()) {
+    const file = contentNode(view, node);
+    if (file === undefined) continue;
+    files[at] = file;
+    const share = Math.min(view.tree.sizes.get(file), left);
+    allowed[at] = share;
+    left -= share;
+  }
+  const charged = wish.limits.maxReadBytes - left;
+  return { wish, files, allowed, charged, ...retained(wish, allowed) };
+}
+
+/** Shares out what may be kept: to what provably came with the run first, then to the small. */
+function retained(
+  wish: Wish,
+  allowed: Float64Array,
+): Pick<Draft, "nowBytes" | "beforeBytes" | "left"> {
+  const { view, kept, deleted, maxContentBytes } = wish;
+  const nowBytes = Uint32Array.from(allowed, (bytes) => Math.min(bytes, maxContentBytes));
+  const beforeBytes = Uint32Array.from(
+    [
+      ...kept.map((node) => priorBytesAt(view, node)),
+      ...deleted.map((node) => priorBytes(view, node)),
+    ],
+    (bytes) => Math.min(bytes, maxContentBytes),
+  );
+  const isUnknown = Uint8Array.from(kept, (node) => Number(view.changes.of(node) === "unknown"));
+  const pieces = [nowBytes, beforeBytes];
+  let left = wish.limits.maxRetainedBytes;
+  for (const unknown of [0, 1]) {
+    const sizes = pieces.flatMap((bytes) =>
+      Array.from(bytes.filter((_, at) => (isUnknown[at] ?? 0) === unknown)),
+    );
+    const shares = new SmallestFirst(Float64Array.from(sizes), left);
+    for (const bytes of pieces) left -= shareOut(bytes, shares, isUnknown, unknown);
+  }
+  return { nowBytes, beforeBytes, left };
+}
+
+/** Cuts the pieces of one rank to their shares. Returns how much that is. */
+function shareOut(
+  bytes: Uint32Array,
+  shares: SmallestFirst,
+  ranks: Uint8Array,
+  rank: number,
+): number {
+  let taken = 0;
+  for (const [at, size] of bytes.entries()) {
+    if ((ranks[at] ?? 0) !== rank) continue;
+    const share = shares.share(size);
+    bytes[at] = share;
+    taken += share;
+  }
+  return taken;
+}
+
+function priorBytesAt(view: View, node: Node): number {
+  const was = changeAt(view, node).change === "created" ? undefined : nodeBefore(view, node);
+  return was === undefined ? 0 : priorBytes(view, was);
+}
+
+function priorBytes(view: View, was: Node): number {
+  const { before } = view;
+  if (before === undefined) return 0;
+  const file = fileBefore(view, before.tree, was);
+  const isKept = typeof file === "number" && before.tree.has(file, FLAG.prior);
+  return isKept ? before.tree.sizes.get(file) : 0;
+}
+
+class Planner {
+  readonly list: ReadingList;
+  plannedBytes = 0;
+  /** By file: the most that a wish keeps of it, whether one probes it, and its place in the list behind 1. */
+  readonly #keepBytes = wordsColumn();
+  readonly #probed = bytesColumn();
+  readonly #places = wordsColumn();
+  readonly #files = new Set<Node>();
+  readonly #sizes = new Map<Node, number>();
+
+  constructor(list: ReadingList) {
+    this.list = list;
+  }
+
+  /** Takes in what a wish wants of the files that it may read to their end. */
+  gather({ wish, files, allowed, nowBytes }: Draft): void {
+    for (const [at, file] of files.entries()) {
+      if (file === NO_ITEM) continue;
+      const size = wish.view.tree.sizes.get(file);
+      if ((allowed[at] ?? 0) < size) continue;
+      const keepBytes = nowBytes[at] ?? 0;
+      this.#files.add(file);
+      this.#sizes.set(file, size);
+      this.#keepBytes.set(file, Math.max(this.#keepBytes.get(file), keepBytes));
+      if (wish.probes.length > 0 && keepBytes < size) this.#probed.set(file, 1);
+    }
+  }
+
+  /** In the order of the tree, so that each directory is opened once. */
+  addWhole(): void {
+    for (const file of Uint32Array.from(this.#files).toSorted()) {
+      const wish = {
+        keepBytes: this.#keepBytes.get(file),
+        isProbed: this.#probed.get(file) === 1,
+      };
+      this.#places.set(file, this.list.add(file, wish) + 1);
+      this.plannedBytes += this.#sizes.get(file) ?? 0;
+    }
+  }
+
+  planOf(draft: Draft, probes: readonly Matcher[]): EvidencePlan {
+    const { wish, files, nowBytes, beforeBytes } = draft;
+    const items = files.map((file, at) =>
+      file === NO_ITEM ? NO_ITEM : this.#itemOf(draft, file, at),
+    );
+    const names = probes.map(matcherFingerprint);
+    return {
+      kept: Uint32Array.from(wish.kept),
+      deleted: Uint32Array.from(wish.deleted),
+      items,
+      nowBytes,
+      beforeBytes,
+      maxContentBytes: wish.maxContentBytes,
+      probes: wish.probes.map((probe) => names.indexOf(matcherFingerprint(probe))),
+    };
+  }
+
+  /** At most one file of a wish is cut: what comes after it is not read at all. */
+  #itemOf({ wish, allowed, nowBytes }: Draft, file: Node, at: number): number {
+    const share = allowed[at] ?? 0;
+    if (share >= wish.view.tree.sizes.get(file)) return this.#places.get(file) - 1;
+    if (share === 0) return NO_ITEM;
+    this.plannedBytes += share;
+    return this.list.add(file, {
+      keepBytes: nowBytes[at] ?? 0,
+      isProbed: wish.probes.length > 0,
+      allowed: share,
+    });
+  }
+}
