@@ -11,7 +11,7 @@ import {
 } from "../../src/core/canonical-json.ts";
 import { parseStrictJson } from "../../src/core/strict-json.ts";
 import { anyJson, nested, thrownBy } from "../support/json-values.ts";
-import { bestTimeOf, tableOf } from "../support/speed.ts";
+import { tableOf } from "../support/json-table.ts";
 
 interface Case<Want> {
   readonly id: string;
@@ -156,9 +156,6 @@ describe("laws", () => {
   });
 });
 
-test("2 MB are written in a small part of a second", () => {
-  const value = tableOf(16_000);
-  expect(canonicalJson(value).length).toBeGreaterThan(2_000_000);
-  // Measured on two cores: 45 to 65 ms. The bound leaves room for a busy machine.
-  expect(bestTimeOf(() => canonicalJson(value))).toBeLessThan(300);
+test("2 MB are written whole", () => {
+  expect(JSON.parse(canonicalJson(tableOf(16_000)))).toEqual(tableOf(16_000));
 });

@@ -3,7 +3,6 @@ import picomatch from "picomatch/posix.js";
 import { describe, expect, test } from "vitest";
 import { exactGlob, MAX_ALTERNATIVES, parseGlob } from "../../src/core/glob.ts";
 import { parseLocator } from "../../src/core/locator.ts";
-import { bestTimeOf } from "../support/speed.ts";
 
 const rows: readonly { pattern: string; yes: readonly string[]; no: readonly string[] }[] = [
   { pattern: "/a.txt", yes: ["/a.txt"], no: ["/a_txt", "/b/a.txt", "/a.txt/b"] },
@@ -73,7 +72,8 @@ describe("a pattern", () => {
 
   test("with many stars does not take long over a name made for it", () => {
     const glob = parseGlob(`/${"*a".repeat(12)}b`);
-    expect(bestTimeOf(() => glob.matches(`workspace:/${"a".repeat(255)}`))).toBeLessThan(50);
+    // Backtracking over this name would outlast the time that a test has.
+    expect(glob.matches(`workspace:/${"a".repeat(255)}`)).toBe(false);
   });
 
   test("agrees with picomatch on whole paths", () => {

@@ -4,7 +4,6 @@ import { EntryState, matchState } from "../../src/core/entry.ts";
 import { matchContent, type Finding } from "../../src/core/match-content.ts";
 import { Matcher, matcherFingerprint } from "../../src/core/matcher.ts";
 import { bytesOf, contentOf, utf16 } from "../../src/core/text.ts";
-import { bestTimeOf } from "../support/speed.ts";
 import { file } from "../worlds/observations.ts";
 
 const encoder = new TextEncoder();
@@ -384,7 +383,8 @@ describe("matching", () => {
 
   test("a head of combining marks alone takes no longer than text", () => {
     const marks = `x${"\u0301".repeat(200_000)}`;
-    expect(bestTimeOf(() => find(contains("key"), marks, false))).toBeLessThan(1_000);
+    // Quadratic work over this text would outlast the time that a test has.
+    expect(find(contains("key"), marks, false)).toBe("text_not_retained");
   });
 });
 

@@ -10,13 +10,3 @@ export function tableOf(rows: number): unknown {
     })),
   };
 }
-
-/** The shortest of five runs in milliseconds. */
-export function bestTimeOf(action: () => unknown): number {
-  const times = Array.from({ length: 5 }, () => {
-    const from = performance.now();
-    action();
-    return performance.now() - from;
-  });
-  return Math.min(...times);
-}
