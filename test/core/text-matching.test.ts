@@ -384,7 +384,7 @@ describe("matching", () => {
   test("a head of combining marks alone takes no longer than text", () => {
     const marks = `x${"\u0301".repeat(200_000)}`;
     // Quadratic work over this text would outlast the time that a test has.
-    expect(find(contains("key"), marks, false)).toBe("text_not_retained");
+    expect(find(contains("key"), marks, false)).toBe("unknown");
   });
 });
 
