@@ -72,9 +72,12 @@ function globOf(root: string, text: string, alternatives: readonly (readonly Seg
       ),
     matches: (uri) => {
       if (rootOf(uri) !== root) return false;
-      return glob.accepts(
-        segmentsOf(uri).reduce<Progress>((progress, name) => glob.step(progress, name), start),
-      );
+      let progress: Progress = start;
+      for (const name of segmentsOf(uri)) {
+        if (glob.coversBeneath(progress)) return true;
+        progress = glob.step(progress, name);
+      }
+      return glob.accepts(progress);
     },
   };
   return glob;

@@ -81,9 +81,14 @@ export type Matcher = z.infer<typeof Matcher>;
 export type MatcherInput = z.input<typeof Matcher>;
 export type TextMatcher = Extract<Matcher, { kind: "contains" | "equals" | "regex" }>;
 
+const fingerprints = new WeakMap<Matcher, Digest>();
+
 /** The name under which an observation records what a matcher found; it does not tell the text. */
 export function matcherFingerprint(matcher: Matcher): Digest {
-  return fingerprint(matcher);
+  // Asked for each location that a matcher is decided over.
+  const known = fingerprints.get(matcher) ?? fingerprint(matcher);
+  fingerprints.set(matcher, known);
+  return known;
 }
 
 /** One line for a rationale: the kind and the options that were used, never the text. */

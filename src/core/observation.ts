@@ -163,6 +163,20 @@ export function acquisitionOf(gaps: readonly Gap[]): Acquisition {
   return gaps.length === 0 ? "complete" : "partial";
 }
 
+/** Observations that keep the invariants by how they were made. */
+const made = new WeakSet();
+
+/** Says that an observation was built by code of this package, so that it need not be parsed where it is handed on. */
+export function markMade(observation: Observation): Observation {
+  made.add(observation);
+  return observation;
+}
+
+/** True for an observation that this process built by itself; one that was stored or came from elsewhere has to be parsed. */
+export function isMade(value: unknown): value is Observation {
+  return typeof value === "object" && value !== null && made.has(value);
+}
+
 /** Reads a stored or returned observation. Unknown fields are left out. Throws "observation_changed" where an invariant is broken. */
 export function parseObservation(value: unknown): Observation {
   const parsed = Observation.safeParse(value);

@@ -4,7 +4,7 @@ import { UpheldError } from "../core/errors.ts";
 import { issuesOf } from "../core/issues.ts";
 import { rootOf } from "../core/locator.ts";
 import { matcherFingerprint, type Matcher } from "../core/matcher.ts";
-import { Observation } from "../core/observation.ts";
+import { isMade, Observation } from "../core/observation.ts";
 import type { ConversationScorable, Scorable, SurfaceScorable } from "../core/scorable.ts";
 import type { Need, ScoringContext } from "../core/scorer.ts";
 import type { ScoringScope } from "../core/scope.ts";
@@ -191,10 +191,8 @@ function accept<S extends Scorable>(
   request: ObservationRequest<S>,
   returned: unknown,
 ): Observation {
-  const parsed = Observation.safeParse(returned);
-  if (!parsed.success)
-    throw broken(source, `it returned no observation: ${issuesOf(parsed.error)}`, parsed.error);
-  const { scorable, payload } = parsed.data;
+  const observation = isMade(returned) ? returned : parsedOf(source, returned);
+  const { scorable, payload } = observation;
   if (canonicalJson(scorable) !== canonicalJson(request.scorable))
     throw broken(source, "it returned another scorable than it was asked for");
   if (payload.kind === "surface" && payload.extent !== (request.extent ?? "candidates"))
@@ -202,7 +200,16 @@ function accept<S extends Scorable>(
       source,
       `it was asked for ${request.extent ?? "candidates"} and returned ${payload.extent}`,
     );
-  return parsed.data;
+  return observation;
+}
+
+function parsedOf(
+  source: { identifier(): { readonly name: string } },
+  returned: unknown,
+): Observation {
+  const parsed = Observation.safeParse(returned);
+  if (parsed.success) return parsed.data;
+  throw broken(source, `it returned no observation: ${issuesOf(parsed.error)}`, parsed.error);
 }
 
 function broken(

@@ -4,24 +4,34 @@ import type {
   RetainedContent,
   SurfaceEntry,
 } from "../../core/entry.ts";
-import type { Digest } from "../../core/ids.ts";
 import { matcherFingerprint, type Matcher } from "../../core/matcher.ts";
 import { contentOf } from "../../core/text.ts";
-import { timestampOf, type Timestamp } from "../../core/timestamp.ts";
+import { digestAt, stateOf, type Draft } from "./entry-state.ts";
 import { NO_ITEM, type EvidencePlan } from "./evidence-plan.ts";
-import { FLAG, ROOT, type Manifest, type Node } from "./manifest.ts";
-import { isUtf8Name, printableName } from "./name.ts";
+import { FLAG, ROOT, type Node } from "./manifest.ts";
 import { proberOf } from "./probe.ts";
 import { FOUND, type Found, type ReadingList } from "./reading-list.ts";
 import { priorOf, type Snapshot } from "./snapshot.ts";
-import { changeAt, contentNode, fileBefore, nodeBefore, pathBytes, type World } from "./view.ts";
+import { Uris } from "./uris.ts";
+import { changeAt, contentNode, fileBefore, nodeBefore, type World } from "./view.ts";
 
 /** What was read for a request. */
 export interface EntryEvidence {
   readonly world: World;
   readonly list: ReadingList;
   readonly plan: EvidencePlan;
-  readonly probes: readonly Matcher[];
+  /** Entries that other requests of the look got from the same world. */
+  readonly written?: WrittenEntries;
+}
+
+/** Entries by the node that is there now, each with what was to be kept of it. */
+export type WrittenEntries = Map<Node, Written>;
+
+interface Written {
+  readonly entry: SurfaceEntry;
+  readonly item: number;
+  readonly nowBytes: number;
+  readonly beforeBytes: number;
 }
 
 /** Turns what a request gets of a look into its entries. */
@@ -29,17 +39,17 @@ export class EntryBuilder {
   readonly #world: World;
   readonly #list: ReadingList;
   readonly #plan: EvidencePlan;
-  readonly #probes: readonly Matcher[];
   readonly #findings: readonly Findings[];
+  readonly #written: WrittenEntries;
   readonly #uris: Uris;
   readonly #urisBefore: Uris;
 
-  constructor({ world, list, plan, probes }: EntryEvidence) {
+  constructor({ world, list, plan, written = new Map() }: EntryEvidence) {
     this.#world = world;
     this.#list = list;
     this.#plan = plan;
-    this.#probes = probes;
-    this.#findings = probes.map(findingsOf);
+    this.#findings = list.probes.map(findingsOf);
+    this.#written = written;
     this.#uris = new Uris(world.name, world.tree);
     this.#urisBefore = new Uris(world.name, (world.before ?? world).tree);
   }
@@ -54,17 +64,42 @@ export class EntryBuilder {
     const node = kept[at];
     return node === undefined
       ? this.#deleted(deleted[at - kept.length] ?? ROOT, at)
-      : this.#present(node, at);
+      : this.#shared(node, at);
+  }
+
+  /** Requests that want the same of a location get one entry; candidates and a delta tell a link differently. */
+  #shared(node: Node, at: number): SurfaceEntry {
+    const { items, nowBytes, beforeBytes } = this.#plan;
+    const wanted = {
+      item: items[at] ?? NO_ITEM,
+      nowBytes: nowBytes[at] ?? 0,
+      beforeBytes: beforeBytes[at] ?? 0,
+    };
+    const written = this.#written.get(node);
+    if (
+      this.#world.tree.type(node) !== "link" &&
+      written?.item === wanted.item &&
+      written.nowBytes === wanted.nowBytes &&
+      written.beforeBytes === wanted.beforeBytes
+    )
+      return written.entry;
+    const entry = this.#present(node, at);
+    this.#written.set(node, { entry, ...wanted });
+    return entry;
   }
 
   #present(node: Node, at: number): SurfaceEntry {
-    const { tree, changes } = this.#world;
-    const { change, through } = changeAt(this.#world, node);
-    const was = nodeBefore(this.#world, node);
+    const { changes } = this.#world;
+    // A delta tells what became of the link itself; what stands behind it has an entry of its own.
+    const isDelta = this.#plan.extent === "delta";
+    const { change, through } = isDelta
+      ? { change: changes.of(node), through: node }
+      : changeAt(this.#world, node);
+    const was = isDelta ? changes.before(node) : nodeBefore(this.#world, node);
     const prior = was === undefined || change === "created" ? undefined : this.#before(was, at);
     return {
       uri: this.#uris.of(node),
-      ...nameBytes(tree, node),
+      ...this.#uris.bytesOf(node),
       change,
       ...(change === "moved" && was !== undefined ? { from: this.#urisBefore.of(was) } : {}),
       now: this.#now(node, at),
@@ -75,11 +110,10 @@ export class EntryBuilder {
 
   /** A location that was there before the run and is gone. */
   #deleted(node: Node, at: number): SurfaceEntry {
-    const { tree } = this.#world.before ?? this.#world;
     const before = this.#before(node, at);
     return {
       uri: this.#urisBefore.of(node),
-      ...nameBytes(tree, node),
+      ...this.#urisBefore.bytesOf(node),
       change: "deleted",
       ...(before === undefined ? {} : { before }),
     };
@@ -101,35 +135,26 @@ export class EntryBuilder {
     return this.#read(state, file, item, this.#plan.nowBytes[at] ?? 0);
   }
 
-  #read(state: EntryState, file: Node, item: number, nowBytes: number): EntryState {
+  #read(state: Draft, file: Node, item: number, nowBytes: number): EntryState {
     const { tree } = this.#world;
     const size = tree.sizes.get(file);
     const miss = this.#list.miss(item);
     const readBytes = miss === undefined ? size : miss.readBytes;
-    const digest = this.#list.isWhole(item) ? { sha256: digestAt(tree, file) } : {};
-    return {
-      ...state,
-      sizeBytes: Math.max(size, readBytes),
-      ...digest,
-      ...this.#content(item, nowBytes, readBytes),
-      ...(miss === undefined ? {} : { unread: { code: miss.code, detail: miss.detail } }),
-    };
+    state.sizeBytes = Math.max(size, readBytes);
+    if (this.#list.isWhole(item)) state.sha256 = digestAt(tree, file);
+    this.#addContent(state, item, nowBytes, readBytes);
+    if (miss !== undefined) state.unread = { code: miss.code, detail: miss.detail };
+    return state;
   }
 
   /** What is kept of it; else what the probes found while it was read. */
-  #content(
-    item: number,
-    nowBytes: number,
-    readBytes: number,
-  ): Pick<EntryState, "content" | "findings"> {
+  #addContent(state: Draft, item: number, nowBytes: number, readBytes: number): void {
     const head = this.#head(item, Math.min(nowBytes, readBytes));
     const isWhole = this.#list.isWhole(item) && head.length === readBytes;
     const isKept = head.length > 0 || readBytes === 0;
+    if (isKept) state.content = retainedOf(head, isWhole);
     const findings = isKept && isWhole ? undefined : this.#found(item);
-    return {
-      ...(isKept ? { content: retainedOf(head, isWhole) } : {}),
-      ...(findings === undefined ? {} : { findings }),
-    };
+    if (findings !== undefined) state.findings = findings;
   }
 
   #head(item: number, length: number): Buffer {
@@ -141,11 +166,11 @@ export class EntryBuilder {
   }
 
   #found(item: number): readonly RecordedFinding[] | undefined {
-    const [first, ...more] = this.#plan.probes;
-    if (first === undefined) return undefined;
+    const found = this.#findings.map((_, probe) => this.#list.found(item, probe) as Found);
     // One list for all entries of which a single probe says the same.
-    if (more.length === 0) return this.#findings[0]?.[this.#list.found(item, first) as Found];
-    return this.#recorded(this.#plan.probes.map((probe) => this.#list.found(item, probe) as Found));
+    return found.length === 1
+      ? this.#findings[0]?.[found[0] ?? FOUND.unknown]
+      : this.#recorded(found);
   }
 
   #recorded(found: readonly Found[]): readonly RecordedFinding[] | undefined {
@@ -187,7 +212,7 @@ export class EntryBuilder {
   }
 
   #findIn(bytes: Buffer): readonly Found[] {
-    return proberOf(this.#probes)(Buffer.from(bytes), true, undefined);
+    return proberOf(this.#list.probes)(Buffer.from(bytes), true, undefined);
   }
 }
 
@@ -209,66 +234,4 @@ function retainedOf(shared: Buffer, isWhole: boolean): RetainedContent {
   const value =
     content.encoding === "binary" ? Buffer.from(content.bytes).toString("base64") : content.text;
   return { encoding: content.encoding, value, truncated: !isWhole };
-}
-
-/** The metadata of an entry. */
-function stateOf(tree: Manifest, node: Node): EntryState {
-  const target = tree.targets.get(node);
-  const born = tree.born.get(node);
-  return {
-    type: tree.type(node),
-    sizeBytes: tree.sizes.get(node),
-    mode: tree.modes.get(node),
-    owner: { uid: tree.uids.get(node), gid: tree.gids.get(node) },
-    modifiedAt: textOf(tree.modified.get(node)),
-    changedAt: textOf(tree.changed.get(node)),
-    ...(born === 0n ? {} : { bornAt: textOf(born) }),
-    links: tree.linkCounts.get(node),
-    ...(target === undefined ? {} : { linkTarget: printableName(target) }),
-  };
-}
-
-let lastTime: { readonly at: bigint; readonly text: Timestamp } | undefined;
-
-/** The times of an entry are mostly one time. */
-function textOf(at: bigint): Timestamp {
-  if (lastTime?.at !== at) lastTime = { at, text: timestampOf(at) };
-  return lastTime.text;
-}
-
-function digestAt(tree: Manifest, node: Node): Digest {
-  // It has the form by how it is stored.
-  return `sha256:${tree.digests.get(node)?.toString("hex") ?? ""}` as Digest;
-}
-
-function nameBytes(tree: Manifest, node: Node): { nameBytes?: string } {
-  const plain = isUtf8Name(tree.names.get(node)) && tree.path(node).every(isUtf8Name);
-  return plain
-    ? {}
-    : { nameBytes: Buffer.from(pathBytes(tree, node), "latin1").toString("base64") };
-}
-
-/** The uris of a tree, each directory's made once. */
-class Uris {
-  readonly #tree: Manifest;
-  readonly #directories = new Map<Node, string>();
-
-  constructor(name: string, tree: Manifest) {
-    this.#tree = tree;
-    this.#directories.set(ROOT, `${name}:`);
-  }
-
-  of(node: Node): string {
-    if (node === ROOT) return `${this.#directories.get(ROOT) ?? ""}/`;
-    const parent = this.#tree.parents.get(node);
-    return `${this.#directory(parent)}/${printableName(this.#tree.names.get(node))}`;
-  }
-
-  #directory(node: Node): string {
-    const known = this.#directories.get(node);
-    if (known !== undefined) return known;
-    const uri = this.of(node);
-    this.#directories.set(node, uri);
-    return uri;
-  }
 }

@@ -1,5 +1,6 @@
 import type { Limits } from "../../core/limits.ts";
 import { matcherFingerprint, type Matcher } from "../../core/matcher.ts";
+import type { Extent } from "../../core/observation.ts";
 import { bytesColumn, wordsColumn } from "./column.ts";
 import { FLAG, type Node } from "./manifest.ts";
 import { ReadingList } from "./reading-list.ts";
@@ -9,6 +10,7 @@ import { changeAt, contentNode, fileBefore, nodeBefore, type View } from "./view
 /** What one request wants evidence of: locations that are there, in order of importance, and locations that are gone. */
 export interface Wish {
   readonly view: View;
+  readonly extent: Extent;
   readonly limits: Limits;
   readonly maxContentBytes: number;
   readonly probes: readonly Matcher[];
@@ -18,6 +20,7 @@ export interface Wish {
 
 /** What each location of a wish gets. Arrays stand beside `kept`, those of prior content beside `kept` and `deleted`. */
 export interface EvidencePlan {
+  readonly extent: Extent;
   readonly kept: Uint32Array;
   readonly deleted: Uint32Array;
   /** Places in the reading list; NO_ITEM where nothing is read. */
@@ -26,8 +29,6 @@ export interface EvidencePlan {
   readonly nowBytes: Uint32Array;
   readonly beforeBytes: Uint32Array;
   readonly maxContentBytes: number;
-  /** The places of the probes among those of the reading list. */
-  readonly probes: readonly number[];
 }
 
 export const NO_ITEM = -1;
@@ -44,12 +45,11 @@ export interface Evidence {
  * a wish may not read to its end is read for that wish apart. What is kept of content goes to the small first.
  */
 export function planEvidence(wishes: readonly Wish[]): Evidence {
-  const probes = distinctProbes(wishes);
-  const planner = new Planner(new ReadingList(probes));
+  const planner = new Planner(new ReadingList(distinctProbes(wishes)));
   const drafts = wishes.map((wish) => draftOf(wish));
   for (const draft of drafts) planner.gather(draft);
   planner.addWhole();
-  const plans = drafts.map((draft) => planner.planOf(draft, probes));
+  const plans = drafts.map((draft) => planner.planOf(draft));
   const spare = drafts.map(({ wish, charged }) => wish.limits.maxReadBytes - charged);
   const spareKept = drafts.map(({ left }) => left);
   planner.list.begin(Math.max(0, ...spare), Math.min(...spareKept));
@@ -188,20 +188,19 @@ class Planner {
     }
   }
 
-  planOf(draft: Draft, probes: readonly Matcher[]): EvidencePlan {
+  planOf(draft: Draft): EvidencePlan {
     const { wish, files, nowBytes, beforeBytes } = draft;
     const items = files.map((file, at) =>
       file === NO_ITEM ? NO_ITEM : this.#itemOf(draft, file, at),
     );
-    const names = probes.map(matcherFingerprint);
     return {
+      extent: wish.extent,
       kept: Uint32Array.from(wish.kept),
       deleted: Uint32Array.from(wish.deleted),
       items,
       nowBytes,
       beforeBytes,
       maxContentBytes: wish.maxContentBytes,
-      probes: wish.probes.map((probe) => names.indexOf(matcherFingerprint(probe))),
     };
   }
 

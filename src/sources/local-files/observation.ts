@@ -4,6 +4,7 @@ import type { Identifier } from "../../core/identifier.ts";
 import { ObservationId } from "../../core/ids.ts";
 import {
   acquisitionOf,
+  markMade,
   type AttributionMethod,
   type Observation,
   type SurfacePayload,
@@ -82,7 +83,7 @@ function envelope(
   look: Look,
   body: Body,
 ): Observation {
-  return {
+  return markMade({
     id: ObservationId.parse(randomUUID()),
     source: look.source,
     acquisition: acquisitionOf(gaps),
@@ -96,7 +97,7 @@ function envelope(
       ...body,
     },
     metadata: {},
-  };
+  });
 }
 
 /** Under a baseline the run itself delimits what is seen: only labels say something that no file shows. */

@@ -194,7 +194,15 @@ function askedOf(view: View, request: Request, context: ObserveContext): Asked {
       ? Math.min(limits.maxContentBytes, limits.maxPriorFileBytes)
       : limits.maxContentBytes;
   return {
-    wish: { view, limits, maxContentBytes, probes: request.probes, kept, deleted },
+    wish: {
+      view,
+      extent: request.extent,
+      limits,
+      maxContentBytes,
+      probes: request.probes,
+      kept,
+      deleted,
+    },
     rest: {
       gaps: foldGaps(gapsOf(view, request, selection, { shown, total })),
       method: view.method,

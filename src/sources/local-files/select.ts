@@ -80,7 +80,12 @@ class Selecting {
   /** Of an overlay only what was written is here: which links there are besides is not known. */
   #linksElsewhere(): { links?: readonly Node[] } {
     if (this.#view.method === "exact" || this.#links.length > MAX_LINKS) return {};
-    const shown = new Set(this.#nodes);
+    // An entry of a delta tells what became of the link itself, not of what is behind it.
+    const told =
+      this.#question.extent === "delta"
+        ? this.#nodes.filter((node) => this.#view.changes.of(node) !== "touched")
+        : this.#nodes;
+    const shown = new Set(told);
     return { links: this.#links.filter((node) => !shown.has(node)) };
   }
 

@@ -1,14 +1,12 @@
 import type { SurfaceEntry } from "../../core/entry.ts";
-import type { Matcher } from "../../core/matcher.ts";
 import { Changes, type SharedChanges } from "./changes.ts";
 import { wordsColumn, type SharedColumn } from "./column.ts";
-import { EntryBuilder } from "./entries.ts";
-import type { EvidencePlan } from "./evidence-plan.ts";
+import { EntryBuilder, type EntryEvidence, type WrittenEntries } from "./entries.ts";
 import { Manifest, type SharedManifest } from "./manifest.ts";
 import type { Answer, Look } from "./observe.ts";
 import { ReadingList, type SharedReadingList } from "./reading-list.ts";
 import type { PriorContent } from "./snapshot.ts";
-import type { World } from "./view.ts";
+import type { View } from "./view.ts";
 
 /** A look on its way to the main thread, which writes the entries: columns cross for free, a hundred thousand objects do not. */
 export interface SharedLook {
@@ -35,6 +33,7 @@ interface SharedPrior {
 
 export function shareLook({ list, answers }: Look): SharedLook {
   const trees = memo((tree: Manifest) => tree.share());
+  const changes = memo((view: View) => view.changes.share(view.tree.count));
   return {
     list: list.share(),
     answers: answers.map(({ view, ...answer }) => ({
@@ -43,7 +42,7 @@ export function shareLook({ list, answers }: Look): SharedLook {
         name: view.name,
         realPath: view.realPath,
         tree: trees(view.tree),
-        changes: view.changes.share(view.tree.count),
+        changes: changes(view),
         ...(view.before === undefined
           ? {}
           : {
@@ -67,12 +66,10 @@ const BATCH = 2048;
 
 /** Writes the entries of one answer, in the order of their uris. Throws the signal's reason once it is aborted. */
 export async function entriesOf(
-  { world, plan }: { readonly world: World; readonly plan: EvidencePlan },
-  list: ReadingList,
-  probes: readonly Matcher[],
+  evidence: EntryEvidence,
   signal: AbortSignal | undefined,
 ): Promise<readonly SurfaceEntry[]> {
-  const builder = new EntryBuilder({ world, list, plan, probes });
+  const builder = new EntryBuilder(evidence);
   const entries: SurfaceEntry[] = [];
   for (let at = 0; at < builder.count; at += 1) {
     if (at % BATCH === BATCH - 1) {
@@ -87,26 +84,26 @@ export async function entriesOf(
 }
 
 /** The look as the main thread uses it. */
-export function openLook(shared: SharedLook): {
-  readonly list: ReadingList;
-  readonly answers: readonly (Omit<SharedAnswer, "world"> & { readonly world: World })[];
-} {
+export function openLook(
+  shared: SharedLook,
+): readonly (Omit<SharedAnswer, "world"> & Required<EntryEvidence>)[] {
   const trees = memo((tree: SharedManifest) => Manifest.of(tree));
-  return {
-    list: ReadingList.of(shared.list),
-    answers: shared.answers.map(({ world, ...answer }) => ({
-      ...answer,
-      world: {
-        name: world.name,
-        realPath: world.realPath,
-        tree: trees(world.tree),
-        changes: Changes.of(world.changes),
-        ...(world.before === undefined
-          ? {}
-          : { before: { tree: trees(world.before.tree), prior: openPrior(world.before.prior) } }),
-      },
-    })),
-  };
+  const written = memo<SharedChanges, WrittenEntries>(() => new Map());
+  const list = ReadingList.of(shared.list);
+  return shared.answers.map(({ world, ...answer }) => ({
+    ...answer,
+    list,
+    written: written(world.changes),
+    world: {
+      name: world.name,
+      realPath: world.realPath,
+      tree: trees(world.tree),
+      changes: Changes.of(world.changes),
+      ...(world.before === undefined
+        ? {}
+        : { before: { tree: trees(world.before.tree), prior: openPrior(world.before.prior) } }),
+    },
+  }));
 }
 
 function openPrior({ bytes, starts }: SharedPrior): PriorContent {

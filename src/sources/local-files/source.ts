@@ -164,13 +164,13 @@ export class LocalFileSurfaceSource implements BaselineSource {
     if (result.kind !== "answers")
       throw new UpheldError("internal", `the worker answered ${result.kind}`);
     const look = { source, baseline, at: result.at, confinement: result.confinement };
-    const { list, answers } = openLook(result.look);
+    const answers = openLook(result.look);
     const observations: Observation[] = [];
     for (const [index, request] of requests.entries()) {
       const answer = answers[index];
       if (answer === undefined)
         throw new UpheldError("internal", "the worker left a request unanswered");
-      const entries = await entriesOf(answer, list, request.probes ?? [], options.signal);
+      const entries = await entriesOf(answer, options.signal);
       observations.push(observationOf(request, { ...answer, entries }, look));
     }
     return observations;

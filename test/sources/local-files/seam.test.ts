@@ -8,8 +8,10 @@ import type { ConfinedRoot } from "../../../src/sources/local-files/confined.ts"
 import { Aborted, Meter } from "../../../src/sources/local-files/meter.ts";
 import { openProcRoot } from "../../../src/sources/local-files/proc-root.ts";
 import type { Result, Task } from "../../../src/sources/local-files/protocol.ts";
-import { LocalFileService } from "../../../src/sources/local-files/service.ts";
+import { EntryBuilder } from "../../../src/sources/local-files/entries.ts";
+import { openLook } from "../../../src/sources/local-files/shared-look.ts";
 import { LocalFileSurfaceSource } from "../../../src/sources/local-files/source.ts";
+import { TaskRunner } from "../../../src/sources/local-files/task-runner.ts";
 import { isLinux, treeWorld, type TreeWorld } from "../../worlds/tree.ts";
 import { requestOf } from "../../worlds/observe-tree.ts";
 import { counting, openHandles } from "./counted-root.ts";
@@ -22,6 +24,7 @@ function observeTask(limits: Limits, baseline?: number): Task {
   return {
     kind: "observe",
     ...(baseline === undefined ? {} : { baseline }),
+    readsAgain: true,
     limits,
     deltaLimits: { ...DEFAULT_LIMITS, ...limits },
     requests: [
@@ -36,8 +39,8 @@ function observeTask(limits: Limits, baseline?: number): Task {
   };
 }
 
-function serviceOf(world: TreeWorld, open?: (directory: string) => ConfinedRoot): LocalFileService {
-  return new LocalFileService({ name: "workspace", directory: world.root }, open);
+function runnerOf(world: TreeWorld, open?: (directory: string) => ConfinedRoot): TaskRunner {
+  return new TaskRunner({ name: "workspace", directory: world.root }, open);
 }
 
 /** The directories above a file. */
@@ -47,10 +50,17 @@ function parentsOf(path: string): string[] {
 }
 
 function answerOf(result: Result) {
-  if (result.kind !== "answers") throw new Error(`the service answered ${result.kind}`);
-  const [answer] = result.answers;
+  if (result.kind !== "answers") throw new Error(`the runner answered ${result.kind}`);
+  const [answer] = openLook(result.look);
   if (answer === undefined) throw new Error("no answer");
-  return answer;
+  const builder = new EntryBuilder(answer);
+  const { listed, readBytes, gaps } = answer;
+  return {
+    listed,
+    readBytes,
+    gaps,
+    entries: Array.from({ length: builder.count }, (_, at) => builder.entry(at)),
+  };
 }
 
 describe.runIf(isLinux)("what is really asked of the system", () => {
@@ -82,7 +92,7 @@ describe.runIf(isLinux)("what is really asked of the system", () => {
         const all = { ...DEFAULT_LIMITS, ...chosen };
         const { seam, answer } = counting((seen) => ({
           seam: seen,
-          answer: answerOf(serviceOf(world).perform(observeTask(all), new Meter(stop()))),
+          answer: answerOf(runnerOf(world).perform(observeTask(all), new Meter(stop()))),
         }));
         expect(answer.listed).toBeLessThanOrEqual(chosen.maxListedEntries);
         // In each directory one name more has to be met, to know that there are more.
@@ -110,18 +120,21 @@ describe.runIf(isLinux)("what is really asked of the system", () => {
     world.clear();
     for (let at = 0; at < 12; at += 1) world.write(`d${at % 3}/e/f${at}.txt`, Buffer.alloc(2_000));
     world.write("large.bin", Buffer.alloc(5 << 20));
-    const service = serviceOf(world);
-    const held = service.perform({ kind: "baseline", limits: DEFAULT_LIMITS }, new Meter(stop()));
+    const runner = runnerOf(world);
+    const held = runner.perform(
+      { kind: "baseline", limits: DEFAULT_LIMITS, readsAgain: true },
+      new Meter(stop()),
+    );
     if (held.kind !== "baseline") throw new Error("no baseline");
     world.write("d1/new.txt", "new");
     const tasks: readonly Task[] = [
       observeTask(DEFAULT_LIMITS),
       observeTask(DEFAULT_LIMITS, held.facts.baseline),
-      { kind: "baseline", limits: DEFAULT_LIMITS },
+      { kind: "baseline", limits: DEFAULT_LIMITS, readsAgain: true },
     ];
     for (const task of tasks) {
       const total = counting((seam) => {
-        service.perform(task, new Meter(stop()));
+        runner.perform(task, new Meter(stop()));
         return seam.calls;
       });
       expect(total).toBeGreaterThan(50);
@@ -131,7 +144,7 @@ describe.runIf(isLinux)("what is really asked of the system", () => {
         const { calls, listed, readBytes } = counting(
           (seam) => {
             try {
-              service.perform(task, new Meter(flag));
+              runner.perform(task, new Meter(flag));
             } catch (error) {
               expect(error).toBeInstanceOf(Aborted);
             }
@@ -161,7 +174,7 @@ describe.runIf(isLinux)("what is really asked of the system", () => {
       let touched = "";
       counting(
         () => {
-          expect(() => serviceOf(world).perform(observeTask(DEFAULT_LIMITS), meter)).toThrow(
+          expect(() => runnerOf(world).perform(observeTask(DEFAULT_LIMITS), meter)).toThrow(
             Aborted,
           );
         },
@@ -192,7 +205,7 @@ describe.runIf(isLinux)("what is really asked of the system", () => {
         },
       };
     };
-    const result = serviceOf(world, open).perform(observeTask(DEFAULT_LIMITS), new Meter(stop()));
+    const result = runnerOf(world, open).perform(observeTask(DEFAULT_LIMITS), new Meter(stop()));
     const answer = answerOf(result);
     expect(answer.gaps.map(({ code }) => code)).toContain("root_replaced");
     expect(JSON.stringify(answer)).not.toContain("other.txt");
