@@ -10,17 +10,25 @@ const source = new LocalFileSurfaceSource({ name: "workspace", directory }, opti
 
 const timed = async (work) => {
   const from = performance.now();
+  const cpu = process.cpuUsage();
   const result = await work();
-  return { result, ms: Math.round(performance.now() - from) };
+  const { user, system } = process.cpuUsage(cpu);
+  return {
+    result,
+    ms: Math.round(performance.now() - from),
+    cpuMs: Math.round((user + system) / 1000),
+  };
 };
 
 let held;
 let baselineMs;
+let baselineCpuMs;
 if (folder !== undefined) held = await source.openBaseline(folder);
 else if (baseline === true || save !== undefined) {
   const taken = await timed(() => source.baseline());
   held = taken.result;
   baselineMs = taken.ms;
+  baselineCpuMs = taken.cpuMs;
   if (save !== undefined) await source.saveBaseline(held, save);
 }
 if (baseline === true) {
@@ -47,9 +55,11 @@ const requests = asked.map(({ uri, match = "glob", extent = "candidates", scope,
   probes: matcher === undefined ? [] : [matcher],
 }));
 const context = { roots: [{ name: "workspace", surface: "file" }] };
-const { result: observations, ms } = await timed(() =>
-  source.observe(requests, held === undefined ? {} : { baseline: held }),
-);
+const {
+  result: observations,
+  ms,
+  cpuMs,
+} = await timed(() => source.observe(requests, held === undefined ? {} : { baseline: held }));
 const verdicts = observations.map((observation, index) =>
   asked[index].extent === "delta"
     ? undefined
@@ -59,7 +69,9 @@ const answer = {
   uid: process.getuid?.(),
   verdicts,
   ms,
+  cpuMs,
   baselineMs,
+  baselineCpuMs,
   digest: held?.digest,
   maxRssMb: Math.round(process.resourceUsage().maxRSS / 1024),
   // Large observations are counted, not printed.

@@ -132,6 +132,8 @@ export interface ChildAnswer {
   readonly observations: readonly SurfaceObservation[];
   readonly digest?: string;
   readonly ms: number;
+  /** Time of all processors. */
+  readonly cpuMs: number;
   readonly baselineMs?: number;
   readonly maxRssMb: number;
 }

@@ -14,6 +14,10 @@ import { hasPython, isLinux, NEEDLE, PYTHON, TREE_PROGRAMS, treeWorld } from "..
 const NO_PYTHON = "python3 is not there";
 const HOUR_NS = 3_600_000_000_000n;
 
+const windowed = (from: bigint, to: bigint) => ({
+  scope: { window: [timestampOf(from), timestampOf(to)] as const },
+});
+
 describe.runIf(isLinux)("clocks", () => {
   const world = treeWorld();
   const source = new LocalFileSurfaceSource(
@@ -29,9 +33,6 @@ describe.runIf(isLinux)("clocks", () => {
   });
 
   const now = (): bigint => fileSystemNow(world.root) ?? BigInt(Date.now()) * 1_000_000n;
-  const windowed = (from: bigint, to: bigint) => ({
-    scope: { window: [timestampOf(from), timestampOf(to)] as const },
-  });
   const plain: AskOptions = { source, withBaseline: false };
 
   test("F23 a file from the future is counted by the baseline, and not known under a window", async () => {
