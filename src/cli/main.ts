@@ -1,30 +1,24 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { isUpheldError } from "../core/errors.ts";
-import { baselineCommand } from "./baseline.ts";
 import type { Command } from "./command.ts";
 import { EXIT } from "./exit.ts";
 import { failureOf } from "./failure.ts";
 import { commandHelp, programHelp } from "./help-text.ts";
-import { initCommand } from "./init.ts";
 import { Interrupted, interruption } from "./interrupt.ts";
-import { observeCommand } from "./observe.ts";
 import { usage } from "./options.ts";
-import { runCommand } from "./run.ts";
-import { scoreCommand } from "./score.ts";
-import { applyCommand, discardCommand } from "./settle.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
-import { verifyCommand } from "./verify.ts";
 
-const COMMANDS: readonly Command[] = [
-  runCommand,
-  baselineCommand,
-  observeCommand,
-  scoreCommand,
-  verifyCommand,
-  applyCommand,
-  discardCommand,
-  initCommand,
+/** Each command is loaded when it is asked for: most of a start is loading. */
+const COMMANDS: readonly (readonly [name: string, load: () => Promise<Command>])[] = [
+  ["run", async () => (await import("./run.ts")).runCommand],
+  ["baseline", async () => (await import("./baseline.ts")).baselineCommand],
+  ["observe", async () => (await import("./observe.ts")).observeCommand],
+  ["score", async () => (await import("./score.ts")).scoreCommand],
+  ["verify", async () => (await import("./verify.ts")).verifyCommand],
+  ["apply", async () => (await import("./settle.ts")).applyCommand],
+  ["discard", async () => (await import("./settle.ts")).discardCommand],
+  ["init", async () => (await import("./init.ts")).initCommand],
 ];
 
 async function main(args: readonly string[]): Promise<number> {
@@ -33,33 +27,44 @@ async function main(args: readonly string[]): Promise<number> {
   using interrupted = interruption();
   try {
     const [name = "", ...rest] = args;
-    const answer = answerOf(name, rest, version);
+    const answer = await answerOf(name, rest, version);
     if (answer !== undefined) {
       terminal.out(answer);
       return EXIT.asExpected;
     }
     const context = { terminal, interruption: interrupted, environment: process.env, version };
-    return await commandOf(name).run(rest, context);
+    return await (await commandOf(name)).run(rest, context);
   } catch (error) {
     return tell(error, ownArguments(args).includes("--json"), terminal, version);
   }
 }
 
 /** What is said without running a command: help and version. */
-function answerOf(name: string, rest: readonly string[], version: string): string | undefined {
+async function answerOf(
+  name: string,
+  rest: readonly string[],
+  version: string,
+): Promise<string | undefined> {
   const first = rest[0];
-  if (name === "" || name === "--help" || name === "-h") return programHelp(COMMANDS);
+  if (name === "" || name === "--help" || name === "-h") return programHelp(await allCommands());
   if (name === "--version" || name === "-v") return `${version}\n`;
   if (name === "help")
-    return first === undefined ? programHelp(COMMANDS) : commandHelp(commandOf(first));
+    return first === undefined
+      ? programHelp(await allCommands())
+      : commandHelp(await commandOf(first));
   const own = ownArguments(rest);
-  return own.includes("--help") || own.includes("-h") ? commandHelp(commandOf(name)) : undefined;
+  const asksHelp = own.includes("--help") || own.includes("-h");
+  return asksHelp ? commandHelp(await commandOf(name)) : undefined;
 }
 
-function commandOf(name: string): Command {
-  const command = COMMANDS.find((each) => each.name === name);
-  if (command !== undefined) return command;
-  const known = COMMANDS.map((each) => each.name).join(", ");
+function allCommands(): Promise<readonly Command[]> {
+  return Promise.all(COMMANDS.map(([, load]) => load()));
+}
+
+async function commandOf(name: string): Promise<Command> {
+  const command = COMMANDS.find(([each]) => each === name);
+  if (command !== undefined) return command[1]();
+  const known = COMMANDS.map(([each]) => each).join(", ");
   throw usage(`${JSON.stringify(name)} is no command (known: ${known}, help)`);
 }
 

@@ -98,7 +98,7 @@ async function observeSince(
   context: CommandContext,
 ): Promise<number> {
   const { terminal, interruption } = context;
-  const wish = folder === undefined ? "window" : "baseline";
+  const wish = folder === undefined ? "window" : "auto";
   const wishes = new Map(roots.map(({ name }) => [name, wish] as const));
   await using watched = new WatchedRoots(roots, { limits: givenLimits(parsed), wishes });
   const observed = await Promise.all(watched.roots.map((root) => withBaseline(root, folder)));
