@@ -1,21 +1,22 @@
 import { workerData } from "node:worker_threads";
-import { readFiles } from "./list-reader.ts";
+import type { Matcher } from "../../core/matcher.ts";
+import type { ConfinedRoot } from "./confined.ts";
+import { readFiles, type Prober } from "./list-reader.ts";
 import { Manifest } from "./manifest.ts";
 import { Aborted, Meter } from "./meter.ts";
-import type { ConfinedRoot } from "./confined.ts";
 import { openConfinedRoot } from "./open-root.ts";
-import { proberOf } from "./probe.ts";
 import { ReadingList } from "./reading-list.ts";
 import { HELP, type HelpOrder } from "./reading-team.ts";
 
 type Help = HelpOrder & { readonly directory: string };
 
 /** Reads beside the worker until the list is empty, through a handle of its own on the same root. */
-function help(order: Help): void {
+async function help(order: Help): Promise<void> {
   const state = new Int32Array(order.state);
+  const prober = await proberFor(order.list.probes);
   if (Atomics.compareExchange(state, 0, HELP.asked, HELP.working) !== HELP.asked) return;
   try {
-    read(order);
+    read(order, prober);
   } catch (error) {
     // The worker stops at the same flag.
     if (!(error instanceof Aborted)) throw error;
@@ -25,7 +26,14 @@ function help(order: Help): void {
   }
 }
 
-function read(order: Help): void {
+/** Matchers are loaded only where there are any: that takes longer than the start of the thread. */
+async function proberFor(probes: readonly Matcher[]): Promise<Prober> {
+  if (probes.length === 0) return () => [];
+  const { proberOf } = await import("./probe.ts");
+  return proberOf(probes);
+}
+
+function read(order: Help, prober: Prober): void {
   using confined = openSameRoot(order);
   if (confined === undefined) return;
   const list = ReadingList.of(order.list);
@@ -33,7 +41,7 @@ function read(order: Help): void {
   const meter = Meter.of(order.meter);
   const known = new Set(list.misses.keys());
   try {
-    readFiles(list, { confined, tree, meter, prober: proberOf(list.probes) });
+    readFiles(list, { confined, tree, meter, prober });
   } finally {
     const misses = [...list.misses].filter(([index]) => !known.has(index));
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
@@ -55,4 +63,4 @@ function openSameRoot({ directory, device, inode }: Help): ConfinedRoot | undefi
 }
 
 // Given by the client that starts this thread.
-help(workerData as Help);
+await help(workerData as Help);
