@@ -34,6 +34,8 @@ const EXIT_OF_ERROR: Readonly<Record<ErrorCode, number>> = {
   root_changed: EXIT.infrastructure,
   isolation_unavailable: EXIT.infrastructure,
   agent_not_started: EXIT.agentFailed,
+  database_unavailable: EXIT.infrastructure,
+  package_missing: EXIT.usage,
   file_unreadable: EXIT.usage,
   file_unwritable: EXIT.infrastructure,
   bundle_invalid: EXIT.notIntact,

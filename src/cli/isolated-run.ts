@@ -24,7 +24,7 @@ export async function chooseIsolation(
   const dirs = roots.map(({ name, directory }) => ({ name, dir: directory }));
   const probe = await probeIsolation(dirs, state.isolation);
   if (probe.ok) return { isolation: await isolate(probe.plan, runId) };
-  if ([...wishes.values()].includes("exact"))
+  if (roots.some(({ name }) => wishes.get(name) === "exact"))
     throw new UpheldError("isolation_unavailable", `--isolate cannot be had here: ${probe.reason}`);
   return { reason: `--isolate cannot be had here: ${probe.reason}` };
 }

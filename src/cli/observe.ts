@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import { Timestamp } from "../core/timestamp.ts";
 import { observeRun, validateClaims, type ObservedRoot } from "../run/observe-run.ts";
-import type { LocalFileSurfaceSource } from "../sources/local-files/source.ts";
 import { readClaimsFile } from "./claims-file.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { attemptOf, clockOf, newRunId } from "./new-run.ts";
@@ -10,7 +9,7 @@ import { progressOn } from "./progress.ts";
 import { publish, refuseUnwritable } from "./publish.ts";
 import { givenLimits, LIMIT_OPTION, ROOT_OPTION, rootsOf, type NamedRoot } from "./roots.ts";
 import { readBaselineFolder, rootFolder } from "./saved-baseline.ts";
-import { WatchedRoots } from "./watched-roots.ts";
+import { WatchedRoots, type SavingSource } from "./watched-roots.ts";
 
 const OPTIONS = {
   baseline: { value: "FOLDER", help: "what upheld baseline saved" },
@@ -125,7 +124,7 @@ async function observeSince(
 }
 
 async function withBaseline(
-  root: ObservedRoot & { readonly source: LocalFileSurfaceSource },
+  root: ObservedRoot & { readonly source: SavingSource },
   folder: string | undefined,
 ): Promise<ObservedRoot> {
   if (folder === undefined) return root;

@@ -92,7 +92,7 @@ const METHODS: readonly WishedAttribution[] = ["auto", "exact", "baseline", "win
 /** The method wished for each root. Throws "argument_invalid" on an unknown method or root. */
 export function wishedAttributions(
   parsed: Parsed,
-  roots: readonly NamedRoot[],
+  roots: readonly { readonly name: string }[],
 ): ReadonlyMap<string, WishedAttribution> {
   const wishes = new Map<string, WishedAttribution>(roots.map(({ name }) => [name, "auto"]));
   for (const text of parsed.many("attribution")) {

@@ -1,6 +1,7 @@
 import type { ExpectationFile } from "../core/expectation.ts";
 import { validateClaims } from "../run/observe-run.ts";
 import { readClaimsFile } from "./claims-file.ts";
+import { databasesOf, DB_HOLD_OPTION, DB_OPTION, holdOf, type NamedDatabase } from "./databases.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";
 import {
   ATTRIBUTION_OPTION,
@@ -17,6 +18,8 @@ import {
 
 export const RUN_OPTIONS = {
   root: ROOT_OPTION,
+  db: DB_OPTION,
+  "db-hold": DB_HOLD_OPTION,
   expect: { value: "FILE", help: "claims to decide (YAML or JSON); upheld init writes one" },
   save: { value: "FILE", help: "seal the evidence into a bundle" },
   json: { help: "print one JSON object, and nothing else, on standard output" },
@@ -37,6 +40,8 @@ export type AskedAgent =
 /** What the command line asked for. */
 export interface AskedRun {
   readonly roots: readonly NamedRoot[];
+  readonly databases: readonly NamedDatabase[];
+  readonly holdMs: number | undefined;
   readonly wishes: ReadonlyMap<string, WishedAttribution>;
   readonly limits: GivenLimits;
   readonly claims: ExpectationFile | undefined;
@@ -49,21 +54,28 @@ export interface AskedRun {
 }
 
 /** Reads the arguments of a run, the claims included. Throws on every mistake, before anything is started. */
-export function askedRun(args: readonly string[]): AskedRun {
+export function askedRun(args: readonly string[], environment: NodeJS.ProcessEnv): AskedRun {
   const parsed = parseOptions(RUN_OPTIONS, args);
   const agent = askedAgent(parsed);
   const isolate = parsed.flag("isolate");
   const roots = rootsOf(parsed);
-  const wishes = wishedAttributions(parsed, roots);
-  refuseContradictions(agent, isolate, wishes);
+  const databases = databasesOf(parsed, roots, environment);
+  const wishes = wishedAttributions(parsed, [...roots, ...databases]);
+  refuseContradictions(
+    agent,
+    isolate,
+    new Map(roots.map(({ name }) => [name, wishes.get(name) ?? "auto"])),
+  );
   const expect = parsed.one("expect");
   const claims = expect === undefined ? undefined : readClaimsFile(expect);
-  validateClaims(
-    claims,
-    roots.map(({ name }) => ({ name, surface: "file" })),
-  );
+  validateClaims(claims, [
+    ...roots.map(({ name }) => ({ name, surface: "file" })),
+    ...databases.map(({ name }) => ({ name, surface: "sql" })),
+  ]);
   return {
     roots,
+    databases,
+    holdMs: holdOf(parsed),
     wishes,
     limits: givenLimits(parsed),
     claims,

@@ -41,9 +41,9 @@ export const runCommand: Command = {
     ["for a program to read", "upheld run --json -- ./agent > report.json"],
   ],
   async run(args, context) {
-    const asked = askedRun(args);
-    await refuseUnwritable(asked.save);
     const { terminal, environment } = context;
+    const asked = askedRun(args, environment);
+    await refuseUnwritable(asked.save);
     const candidates = stateCandidates(environment);
     await sweepState(candidates, terminal);
     const state = openStateFolder(
@@ -108,8 +108,9 @@ async function recordAsked(
   { terminal, interruption }: CommandContext,
 ): Promise<RecordedAttempt> {
   const { signal } = interruption;
-  const { limits, wishes } = asked;
-  await using watched = new WatchedRoots(asked.roots, { limits, wishes, isolation, signal });
+  const { limits, wishes, databases, holdMs } = asked;
+  const how = { limits, wishes, isolation, signal, databases, holdMs };
+  await using watched = new WatchedRoots(asked.roots, how);
   const { agent, prompts } = agentOf(asked, isolation.isolation, terminal.isInteractive);
   const progress = progressOn(terminal);
   const plan = {

@@ -2,8 +2,10 @@ import { LIMITS } from "../core/limits.ts";
 import type { Baseline } from "../core/source.ts";
 import { timestampOf } from "../core/timestamp.ts";
 import type { WatchedRoot } from "../run/record.ts";
+import type { RunSource } from "../run/observe-run.ts";
 import type { LocalFileSurfaceSource } from "../sources/local-files/source.ts";
 import type { IsolationChoice } from "./isolated-run.ts";
+import { databaseSourceOf, type NamedDatabase } from "./databases.ts";
 import { sourceOf, type GivenLimits, type NamedRoot, type WishedAttribution } from "./roots.ts";
 
 /** How the roots of a run are watched. */
@@ -12,15 +14,24 @@ export interface WatchOptions {
   readonly wishes?: ReadonlyMap<string, WishedAttribution>;
   readonly isolation?: IsolationChoice;
   readonly signal?: AbortSignal;
+  readonly databases?: readonly NamedDatabase[];
+  /** Milliseconds for which a database's snapshot may be held. */
+  readonly holdMs?: number | undefined;
+}
+
+/** A source whose baseline can be kept for another process. */
+export interface SavingSource extends RunSource, AsyncDisposable {
+  saveBaseline(baseline: Baseline, folder: string): Promise<void>;
+  openBaseline(folder: string): Promise<Baseline>;
 }
 
 /** The sources of all roots of a run, ended together. */
 export class WatchedRoots implements AsyncDisposable {
-  readonly roots: readonly (WatchedRoot & { readonly source: LocalFileSurfaceSource })[];
+  readonly roots: readonly (WatchedRoot & { readonly source: SavingSource })[];
 
   constructor(roots: readonly NamedRoot[], options: WatchOptions) {
     const { isolation, reason } = options.isolation ?? {};
-    this.roots = roots.map((root) => {
+    const files = roots.map((root) => {
       const wish = options.wishes?.get(root.name) ?? "auto";
       const source = sourceOf(root, options.limits, wish);
       const overlay =
@@ -34,11 +45,24 @@ export class WatchedRoots implements AsyncDisposable {
         reason,
       };
     });
+    this.roots = [
+      ...files,
+      ...(options.databases ?? []).map((each) => watchDatabase(each, options)),
+    ];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { source } of this.roots) await source[Symbol.asyncDispose]();
   }
+}
+
+function watchDatabase(
+  database: NamedDatabase,
+  { wishes, limits, holdMs }: WatchOptions,
+): WatchedRoot & { readonly source: SavingSource } {
+  const wish = wishes?.get(database.name) ?? "auto";
+  const source = databaseSourceOf(database, limits, { wish, holdMs });
+  return { name: database.name, surface: "sql", source, takesBaseline: wish !== "window" };
 }
 
 /** What the run wrote into its overlay, as the source reads it. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { LocatorText } from "./locator.ts";
 import { Matcher } from "./matcher.ts";
 import { defineKinds } from "./registry.ts";
+import { Cell } from "./row.ts";
 import { Match } from "./scorable.ts";
 
 /** "existential": one witness settles it. "universal": one counterexample does. "exact": both sides need proof. */
@@ -37,6 +38,48 @@ export const ChangedOnly = z
   .readonly();
 export type ChangedOnly = z.infer<typeof ChangedOnly>;
 
+const cells = z
+  .record(z.string().min(1), Cell)
+  .readonly()
+  .refine((given) => Object.keys(given).length > 0, "name at least one column");
+const rowCount = z.int().min(0);
+
+/**
+ * So many rows of a table were inserted, updated or deleted by the run; at least one where no count is given. `where` must hold
+ * of the row before or after, `before` and `after` of the side that they name. A row rewritten with equal values did not change.
+ */
+export const RowsChanged = z
+  .strictObject({
+    kind: z.literal("rows_changed"),
+    uri: LocatorText,
+    change: z.enum(["inserted", "updated", "deleted"]).optional(),
+    where: cells.optional(),
+    before: cells.optional(),
+    after: cells.optional(),
+    count: rowCount.optional(),
+    atLeast: rowCount.optional(),
+    atMost: rowCount.optional(),
+  })
+  .readonly()
+  .refine(
+    ({ count, atLeast, atMost }) =>
+      count === undefined || (atLeast === undefined && atMost === undefined),
+    "either count, or atLeast and atMost",
+  )
+  .refine(
+    ({ atLeast, atMost }) => atLeast === undefined || atMost === undefined || atLeast <= atMost,
+    "atLeast is above atMost",
+  )
+  .refine(
+    ({ change, before }) => change !== "inserted" || before === undefined,
+    "an inserted row has no before",
+  )
+  .refine(
+    ({ change, after }) => change !== "deleted" || after === undefined,
+    "a deleted row has no after",
+  );
+export type RowsChanged = z.infer<typeof RowsChanged>;
+
 /** A message of the conversation matches. */
 export const Said = z
   .strictObject({
@@ -71,7 +114,13 @@ export type Composite =
   | { readonly kind: "all" | "any" | "majority"; readonly of: Parts }
   | { readonly kind: "not"; readonly of: Condition };
 
-export type LeafCondition = ContentWritten | ContentRemoved | ChangedOnly | Said | ObjectiveMet;
+export type LeafCondition =
+  | ContentWritten
+  | ContentRemoved
+  | RowsChanged
+  | ChangedOnly
+  | Said
+  | ObjectiveMet;
 
 /** What is looked for. Neutral: whether it is wished for stands outside. */
 export type Condition = LeafCondition | Composite;
@@ -79,6 +128,7 @@ export type Condition = LeafCondition | Composite;
 export const Condition: z.ZodType<Condition> = z.discriminatedUnion("kind", [
   ContentWritten,
   ContentRemoved,
+  RowsChanged,
   ChangedOnly,
   Said,
   ObjectiveMet,
@@ -92,6 +142,8 @@ export const Condition: z.ZodType<Condition> = z.discriminatedUnion("kind", [
 export const conditionKinds = defineKinds("condition", [
   { kind: "content_written", schema: ContentWritten, polarity: "existential" as Polarity },
   { kind: "content_removed", schema: ContentRemoved, polarity: "existential" as Polarity },
+  // By its counts: at least is existential, at most universal; a count is both.
+  { kind: "rows_changed", schema: RowsChanged, polarity: "exact" as Polarity },
   { kind: "changed_only", schema: ChangedOnly, polarity: "universal" as Polarity },
   { kind: "said", schema: Said, polarity: "existential" as Polarity },
   { kind: "objective_met", schema: ObjectiveMet, polarity: "existential" as Polarity },

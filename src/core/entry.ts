@@ -4,6 +4,7 @@ import { GapCode } from "./gap.ts";
 import { Digest } from "./ids.ts";
 import { matchContent, type Finding } from "./match-content.ts";
 import { matcherFingerprint, type Matcher } from "./matcher.ts";
+import { Row } from "./row.ts";
 import { Encoding, type Content } from "./text.ts";
 import { Timestamp } from "./timestamp.ts";
 
@@ -16,6 +17,8 @@ export const EntryType = z.enum([
   "block_device",
   "character_device",
   "other",
+  "table",
+  "row",
 ]);
 export type EntryType = z.infer<typeof EntryType>;
 
@@ -52,6 +55,10 @@ export const EntryState = z
     sha256: Digest.optional(),
     content: RetainedContent.optional(),
     findings: z.array(RecordedFinding).readonly().optional(),
+    /** The columns of a row. Its `content` is their values as text, joined by `COLUMN_SEPARATOR`. */
+    row: Row.optional(),
+    /** How a table is defined. */
+    definition: z.string().optional(),
     unread: z.object({ code: GapCode, detail: z.string().optional() }).readonly().optional(),
   })
   .readonly()
@@ -69,6 +76,8 @@ export const SurfaceEntry = z
   .object({
     uri: z.string().min(1),
     nameBytes: z.base64().optional(),
+    /** The location of which this is a part, as a row is of its table: a question about the whole is about its parts. */
+    partOf: z.string().min(1).optional(),
     change: Change,
     from: z.string().min(1).optional(),
     now: EntryState.optional(),
@@ -91,6 +100,14 @@ export const SurfaceEntry = z
     "an entry has reasons exactly when its change is not known",
   );
 export type SurfaceEntry = z.infer<typeof SurfaceEntry>;
+
+/** True where a pattern names the entry, what it is a part of, or where it was. */
+export function isNamedBy(
+  glob: { matches(uri: string): boolean },
+  { uri, from, partOf }: Pick<SurfaceEntry, "uri" | "from" | "partOf">,
+): boolean {
+  return [uri, from, partOf].some((place) => place !== undefined && glob.matches(place));
+}
 
 /** The kept content as a matcher reads it. */
 export function contentOfState(state: EntryState): Content | undefined {

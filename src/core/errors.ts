@@ -24,6 +24,8 @@ export const ERROR_CODES = {
   root_changed: "The root changed since the run, at places that would be written.",
   isolation_unavailable: "Isolation was asked for and cannot be had.",
   agent_not_started: "The agent's command could not be started.",
+  database_unavailable: "A database that was named cannot be opened.",
+  package_missing: "An optional package is needed and not installed.",
   file_unreadable: "A file that was named on the command line cannot be read.",
   file_unwritable: "A file cannot be written, or is not ours to overwrite.",
   bundle_invalid: "A file is not an evidence bundle that can be read.",

@@ -49,6 +49,18 @@ export function exactGlob(text: string): Glob {
   return globOf(locator.root, locator.text, [locator.segments.map(literalSegment)]);
 }
 
+/**
+ * Whether a pattern could name a part of a place, such as `shop:/public/orders?id=1` of `shop:/public/orders`. Errs towards
+ * yes: it compares what the pattern spells out.
+ */
+export function mayNameParts(glob: Glob, place: readonly string[]): boolean {
+  const spelled = segmentsOf(glob.text)[place.length - 1];
+  const last = place.at(-1)?.normalize("NFC");
+  if (spelled === undefined || last === undefined || glob.text.includes("{")) return true;
+  const [prefix = ""] = /^[^*?[]*/.exec(spelled.normalize("NFC")) ?? [];
+  return last.startsWith(prefix);
+}
+
 function globOf(root: string, text: string, alternatives: readonly (readonly Segment[])[]): Glob {
   const start = alternatives.map((segments) => closure(segments, [0]));
   const glob: Glob = {

@@ -55,6 +55,11 @@ export const LIMITS = {
     value: 67_108_864,
     beyond: "prior_content_unknown",
   },
+  maxRows: {
+    unit: "changed rows kept by an acquisition",
+    value: 100_000,
+    beyond: "row_limit_exceeded",
+  },
   clockSkewMs: {
     unit: "milliseconds by which a window is widened",
     value: 2_000,

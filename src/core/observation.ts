@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { canonicalJson } from "./canonical-json.ts";
 import { Conversation } from "./conversation.ts";
-import { SurfaceEntry } from "./entry.ts";
+import { isNamedBy, SurfaceEntry } from "./entry.ts";
 import { Gap } from "./gap.ts";
 import { Digest, ObservationId } from "./ids.ts";
 import { Identifier } from "./identifier.ts";
@@ -84,9 +84,7 @@ export const SurfacePayload = surfacePayload.readonly().superRefine((payload, co
     if (uris.has(entry.uri))
       context.addIssue({ code: "custom", path, message: `location ${entry.uri} stands twice` });
     uris.add(entry.uri);
-    const inScope =
-      glob.matches(entry.uri) || (entry.from !== undefined && glob.matches(entry.from));
-    if (!inScope)
+    if (!isNamedBy(glob, entry))
       context.addIssue({
         code: "custom",
         path,

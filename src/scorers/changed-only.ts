@@ -171,6 +171,9 @@ function allowanceOf(condition: ChangedOnly, root: string): Allowance {
     permits(uri, entry) {
       const isNewDirectory = entry.change === "created" && entry.now?.type === "directory";
       if (globs.some((glob) => permits(glob, uri, isNewDirectory))) return true;
+      // What is allowed of a whole is allowed of its parts.
+      const { partOf } = entry;
+      if (partOf !== undefined && globs.some((glob) => glob.matches(partOf))) return true;
       return nameOf(uri) ?? false;
     },
   };

@@ -1,5 +1,5 @@
 import type { ContentWritten } from "../core/condition.ts";
-import { matchState, type EntryState, type SurfaceEntry } from "../core/entry.ts";
+import { isNamedBy, matchState, type EntryState, type SurfaceEntry } from "../core/entry.ts";
 import { gap, nonEmpty, type Gap } from "../core/gap.ts";
 import type { Finding } from "../core/match-content.ts";
 import { describeMatcher, type Matcher } from "../core/matcher.ts";
@@ -26,7 +26,8 @@ function decide(condition: ContentWritten, observation: Observation | undefined)
   const witnesses: EntryRef[] = [];
   const gaps: Gap[] = [...view.gaps];
   for (const entry of view.entries) {
-    if (!view.glob.matches(entry.uri)) continue;
+    // What moved away from here is content of another location.
+    if (!isNamedBy(view.glob, { uri: entry.uri, partOf: entry.partOf })) continue;
     const found = judgeEntry(condition.matcher, entry);
     if (found === "witness") witnesses.push(refOf(entry, view));
     else gaps.push(...found);

@@ -5,6 +5,7 @@ import { changedOnly } from "./changed-only.ts";
 import { contentRemoved } from "./content-removed.ts";
 import { contentWritten } from "./content-written.ts";
 import { objectiveMet } from "./objective-met.ts";
+import { rowsChanged } from "./rows-changed.ts";
 import { said } from "./said.ts";
 
 /** The scorers by the kind of condition that each declares. */
@@ -42,6 +43,7 @@ export function defineScorers(scorers: readonly Scorer[]): Scorers {
 export const builtInScorers: Scorers = defineScorers([
   contentWritten,
   contentRemoved,
+  rowsChanged,
   changedOnly,
   said,
   objectiveMet,

@@ -1,7 +1,7 @@
-import type { SurfaceEntry } from "../core/entry.ts";
+import { isNamedBy, type SurfaceEntry } from "../core/entry.ts";
 import { NonReplayableObservationError } from "../core/errors.ts";
 import { gap, type Gap, type GapCode } from "../core/gap.ts";
-import type { Glob } from "../core/glob.ts";
+import { mayNameParts, type Glob } from "../core/glob.ts";
 import { rootOf, segmentsOf } from "../core/locator.ts";
 import type { Extent, Observation, SurfacePayload } from "../core/observation.ts";
 import { globOfScorable, type Match, type SurfaceScorable } from "../core/scorable.ts";
@@ -45,7 +45,7 @@ export function viewOf(observation: Observation | undefined, asked: Asked): Surf
     return { ...base, entries: payload.entries, gaps: payload.coverage.gaps, isNarrowed: false };
   return {
     ...base,
-    entries: payload.entries.filter((entry) => concerns(glob, entry)),
+    entries: payload.entries.filter((entry) => isNamedBy(glob, entry)),
     gaps: [
       ...gapsFor(glob, observation, payload),
       ...directoryGap(asked, glob, payload),
@@ -70,17 +70,14 @@ export function mismatch(observation: Observation | undefined, need: Need): stri
   return `the observation is of ${seen}, asked was ${wanted}`;
 }
 
-function concerns(glob: Glob, entry: SurfaceEntry): boolean {
-  return glob.matches(entry.uri) || (entry.from !== undefined && glob.matches(entry.from));
-}
-
 function gapsFor(glob: Glob, observation: Observation, payload: SurfacePayload): readonly Gap[] {
   const isReadable =
     observation.acquisition === "complete" || observation.acquisition === "partial";
   if (!isReadable) return payload.coverage.gaps;
   return payload.coverage.gaps.filter((each) => {
     const place = placeOf(each, glob.root);
-    return place === undefined || !isElsewhere(glob, place);
+    if (place === undefined || !isElsewhere(glob, place)) return true;
+    return hasParts(each) && mayNameParts(glob, place);
   });
 }
 
@@ -106,6 +103,19 @@ function linkGaps(asked: Asked, glob: Glob, payload: SurfacePayload): readonly G
     .map((link) => gap("link_not_followed", link));
 }
 
+/** Gaps of these codes are about a whole and its parts: a table and its rows. */
+const ABOUT_WHOLES: readonly GapCode[] = [
+  "table_rewritten",
+  "row_limit_exceeded",
+  "rows_hidden",
+  "transaction_open",
+  "no_stable_key",
+];
+
+function hasParts({ code }: Gap): boolean {
+  return ABOUT_WHOLES.includes(code);
+}
+
 /**
  * Gaps of these codes are about the one place that they name, or what lies beneath it. All others, such as a limit that was
  * reached, could hide anything anywhere.
@@ -126,6 +136,7 @@ const PLACED: ReadonlySet<GapCode> = new Set<GapCode>([
   "content_redacted",
   "prior_content_unknown",
   "baseline_partial",
+  ...ABOUT_WHOLES,
 ]);
 
 /**

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import pg from "pg";
 
 const performers = {
   write(step) {
@@ -21,8 +22,17 @@ const performers = {
   fifo: (step) => execFileSync("mkfifo", [step.fifo]),
   utime: (step) => utimesSync(step.utime, new Date(step.to), new Date(step.to)),
   sh: (step) => execFileSync("sh", ["-c", step.sh], { stdio: "inherit" }),
+  sql: (step) => execute(step.sql),
   say: (step) => process.stdout.write(`${step.say}\n`),
 };
+
+/** One statement in the database that the environment names. */
+async function execute(statement) {
+  const client = new pg.Client({ connectionString: process.env.CASE_DATABASE });
+  await client.connect();
+  await client.query(statement);
+  await client.end();
+}
 
 function contentOf(step) {
   if (step.base64 !== undefined) return Buffer.from(step.base64, "base64");
@@ -33,5 +43,5 @@ function contentOf(step) {
 for (const step of JSON.parse(readFileSync(process.argv[2], "utf8"))) {
   const kind = Object.keys(performers).find((name) => name in step);
   if (kind === undefined) throw new Error(`no performer for ${JSON.stringify(step)}`);
-  performers[kind](step);
+  await performers[kind](step);
 }

@@ -18,7 +18,7 @@ export type Node = number;
 
 export const ROOT: Node = 0;
 
-export const TYPES = [
+export const TYPES: readonly EntryType[] = [
   "other",
   "file",
   "directory",
@@ -27,7 +27,7 @@ export const TYPES = [
   "socket",
   "block_device",
   "character_device",
-] as const satisfies readonly EntryType[];
+];
 
 /** What is known of an entry beside its metadata, as bits. */
 export const FLAG = {

@@ -1,0 +1,21 @@
+import type { Baseline } from "../../core/source.ts";
+import type { LookLimits, SqlDelta } from "./delta.ts";
+
+/** The world before a run, as one kind of database holds on to it. */
+export type SqlBaseline = Baseline;
+
+/** One kind of database. */
+export interface SqlEngine extends AsyncDisposable {
+  readonly name: string;
+  baseline(
+    attribution: "auto" | "exact" | "baseline" | "none",
+    signal: AbortSignal | undefined,
+  ): Promise<SqlBaseline>;
+  save(baseline: SqlBaseline, folder: string): Promise<void>;
+  open(folder: string): Promise<SqlBaseline>;
+  observe(
+    baseline: SqlBaseline | undefined,
+    limits: LookLimits,
+    signal: AbortSignal | undefined,
+  ): Promise<SqlDelta>;
+}
