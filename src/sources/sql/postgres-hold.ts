@@ -93,6 +93,12 @@ export class HeldSnapshot implements AsyncDisposable {
     return this.client.isLost ? "the connection that held it was lost" : undefined;
   }
 
+  /** The name under which another transaction can see the same moment. */
+  async export(): Promise<string> {
+    const { rows } = await this.client.query("SELECT pg_export_snapshot()");
+    return rows[0]?.[0] ?? "";
+  }
+
   async #watch(values: readonly [string, string]): Promise<void> {
     if (this.#busy || this.released !== undefined) return;
     this.#busy = true;

@@ -95,20 +95,31 @@ async function without(
   return left;
 }
 
+/** The rows at these places that the transaction of this connection sees. */
 async function rowsAt(
   client: SqlClient,
   leaf: Leaf,
   columns: readonly ColumnShape[],
   at: readonly string[],
 ): Promise<readonly RowValues[]> {
-  const list = columns.map(({ name }) => quoted(name)).join(", ");
-  const found: RowValues[] = [];
+  return [...(await rowsByPlace(client, leaf, columns, at)).values()];
+}
+
+/** The rows at these places, by their place. */
+export async function rowsByPlace(
+  client: SqlClient,
+  leaf: Leaf,
+  columns: readonly ColumnShape[],
+  at: readonly string[],
+): Promise<ReadonlyMap<string, RowValues>> {
+  const list = columns.map(({ name }) => `, ${quoted(name)}`).join("");
+  const found = new Map<string, RowValues>();
   for (const chunk of chunks(at, CHUNK_ROWS)) {
     const { rows } = await client.query(
-      `SELECT ${list} FROM ONLY ${leaf.name} WHERE ctid = ANY ($1::tid[])`,
+      `SELECT ctid::text${list} FROM ONLY ${leaf.name} WHERE ctid = ANY ($1::tid[])`,
       [arrayText(chunk)],
     );
-    found.push(...rows);
+    for (const [place, ...values] of rows) found.set(place ?? "", values);
   }
   return found;
 }
