@@ -69,7 +69,11 @@ export function holdOf(parsed: Parsed): number | undefined {
 export function databaseSourceOf(
   { name, url }: NamedDatabase,
   { limits, baselineLimits }: GivenLimits,
-  how: { readonly wish: WishedAttribution; readonly holdMs?: number | undefined },
+  how: {
+    readonly wish: WishedAttribution;
+    readonly holdMs?: number | undefined;
+    readonly scratch?: string | undefined;
+  },
 ): SqlSurfaceSource {
   return new SqlSurfaceSource(
     { name, url },
@@ -77,6 +81,7 @@ export function databaseSourceOf(
       limits: { ...limits, ...baselineLimits },
       attribution: how.wish === "window" ? "none" : how.wish,
       ...(how.holdMs === undefined ? {} : { holdMs: how.holdMs }),
+      ...(how.scratch === undefined ? {} : { folder: how.scratch }),
     },
   );
 }

@@ -3,6 +3,7 @@ import { Timestamp } from "../core/timestamp.ts";
 import { observeRun, validateClaims, type ObservedRoot } from "../run/observe-run.ts";
 import { readClaimsFile } from "./claims-file.ts";
 import type { Command, CommandContext } from "./command.ts";
+import { DB_OPTION, databasesOf, type NamedDatabase } from "./databases.ts";
 import { attemptOf, clockOf, newRunId } from "./new-run.ts";
 import { noArguments, parseOptions, usage, type Parsed } from "./options.ts";
 import { progressOn } from "./progress.ts";
@@ -15,6 +16,7 @@ const OPTIONS = {
   baseline: { value: "FOLDER", help: "what upheld baseline saved" },
   since: { value: "TIME", help: "without a baseline: when the run began (RFC 3339)" },
   root: { ...ROOT_OPTION, help: "a directory to look at; with --baseline: where a root lies now" },
+  db: { ...DB_OPTION, help: "a database to look at; with --baseline: where the recorded one is now" },
   expect: { value: "FILE", help: "claims to decide (YAML or JSON)" },
   save: { value: "FILE", help: "seal the evidence into a bundle" },
   json: { help: "print one JSON object, and nothing else, on standard output" },
@@ -40,13 +42,13 @@ export const observeCommand: Command = {
     const parsed = parseOptions(OPTIONS, args);
     noArguments(parsed);
     await refuseUnwritable(parsed.one("save"));
-    const before = beforeOf(parsed);
+    const before = beforeOf(parsed, context.environment);
     const expect = parsed.one("expect");
     const claims = expect === undefined ? undefined : readClaimsFile(expect);
-    validateClaims(
-      claims,
-      before.roots.map(({ name }) => ({ name, surface: "file" })),
-    );
+    validateClaims(claims, [
+      ...before.roots.map(({ name }) => ({ name, surface: "file" })),
+      ...before.databases.map(({ name }) => ({ name, surface: "sql" })),
+    ]);
     return observeSince(before, { parsed, claims }, context);
   },
 };
@@ -55,16 +57,20 @@ export const observeCommand: Command = {
 interface Before {
   readonly from: Timestamp;
   readonly roots: readonly NamedRoot[];
+  readonly databases: readonly NamedDatabase[];
   readonly folder: string | undefined;
 }
 
-function beforeOf(parsed: Parsed): Before {
+function beforeOf(parsed: Parsed, environment: NodeJS.ProcessEnv): Before {
   const folder = parsed.one("baseline");
   const since = parsed.one("since");
   if ((folder === undefined) === (since === undefined))
     throw usage("either --baseline FOLDER or --since TIME is needed, and not both");
-  if (folder === undefined)
-    return { from: timeOf(since ?? ""), roots: rootsOf(parsed), folder: undefined };
+  if (folder === undefined) {
+    const roots = rootsOf(parsed);
+    const databases = databasesOf(parsed, roots, environment);
+    return { from: timeOf(since ?? ""), roots, databases, folder: undefined };
+  }
   const saved = readBaselineFolder(folder);
   const given = parsed.many("root").length === 0 ? [] : rootsOf(parsed);
   const names = saved.roots.map(({ name }) => name);
@@ -74,7 +80,21 @@ function beforeOf(parsed: Parsed): Before {
   const roots = saved.roots.map(
     ({ name, directory }) => given.find((each) => each.name === name) ?? { name, directory },
   );
-  return { from: saved.takenAt, roots, folder: resolve(folder) };
+  const databases = databasesOf(parsed, roots, environment);
+  refuseOtherDatabases(
+    saved.databases.map(({ name }) => name),
+    databases.map(({ name }) => name),
+  );
+  return { from: saved.takenAt, roots, databases, folder: resolve(folder) };
+}
+
+/** The baseline keeps no addresses: each recorded database has to be named again. */
+function refuseOtherDatabases(recorded: readonly string[], given: readonly string[]): void {
+  for (const name of recorded)
+    if (!given.includes(name))
+      throw usage(`the baseline holds the database ${name}: say where it is with --db ${name}=URL`);
+  for (const name of given)
+    if (!recorded.includes(name)) throw usage(`--db ${name}: the baseline holds no such database`);
 }
 
 const TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/;
@@ -89,7 +109,7 @@ function timeOf(text: string): Timestamp {
 }
 
 async function observeSince(
-  { from, roots, folder }: Before,
+  { from, roots, databases, folder }: Before,
   {
     parsed,
     claims,
@@ -98,8 +118,9 @@ async function observeSince(
 ): Promise<number> {
   const { terminal, interruption } = context;
   const wish = folder === undefined ? "window" : "auto";
-  const wishes = new Map(roots.map(({ name }) => [name, wish] as const));
-  await using watched = new WatchedRoots(roots, { limits: givenLimits(parsed), wishes });
+  const wishes = new Map([...roots, ...databases].map(({ name }) => [name, wish] as const));
+  const limits = givenLimits(parsed);
+  await using watched = new WatchedRoots(roots, { limits, wishes, databases });
   const observed = await Promise.all(watched.roots.map((root) => withBaseline(root, folder)));
   const clock = clockOf(roots);
   const now = clock();

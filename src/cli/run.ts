@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { RunId } from "../core/ids.ts";
 import type { Agent, EndedProcesses, Prompt } from "../run/agent.ts";
 import type { Clock } from "../run/clock.ts";
@@ -56,7 +56,8 @@ export const runCommand: Command = {
     beginRun(state, { runId, startedAt: clock(), writesTo });
     try {
       const isolation = await chooseIsolation(asked, state, runId);
-      return await runIsolated(asked, { runId, clock, isolation }, context);
+      const scratch = join(state.path, "runs", runId);
+      return await runIsolated(asked, { runId, clock, isolation, scratch }, context);
     } finally {
       endRun(state, runId);
     }
@@ -67,6 +68,8 @@ interface Started {
   readonly runId: RunId;
   readonly clock: Clock;
   readonly isolation: IsolationChoice;
+  /** A folder of the run, outside of every root; gone with it. */
+  readonly scratch: string;
 }
 
 /** What an isolated run wrote is kept only when the run came to a report. */
@@ -104,12 +107,12 @@ function isolatedText(runId: RunId): string {
 
 async function recordAsked(
   asked: AskedRun,
-  { runId, clock, isolation }: Started,
+  { runId, clock, isolation, scratch }: Started,
   { terminal, interruption }: CommandContext,
 ): Promise<RecordedAttempt> {
   const { signal } = interruption;
   const { limits, wishes, databases, holdMs } = asked;
-  const how = { limits, wishes, isolation, signal, databases, holdMs };
+  const how = { limits, wishes, isolation, signal, databases, holdMs, scratch };
   await using watched = new WatchedRoots(asked.roots, how);
   const { agent, prompts } = agentOf(asked, isolation.isolation, terminal.isInteractive);
   const progress = progressOn(terminal);

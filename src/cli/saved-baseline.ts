@@ -31,8 +31,12 @@ const SavedBaseline = z
           })
           .readonly(),
       )
-      .min(1)
       .readonly(),
+    /** Databases by name; their addresses are never kept. */
+    databases: z
+      .array(z.object({ name: RootName, digest: Digest }).readonly())
+      .readonly()
+      .default([]),
   })
   .readonly();
 /** A baseline on the disk: `baseline.json` and a folder a root. */

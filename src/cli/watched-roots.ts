@@ -17,6 +17,8 @@ export interface WatchOptions {
   readonly databases?: readonly NamedDatabase[];
   /** Milliseconds for which a database's snapshot may be held. */
   readonly holdMs?: number | undefined;
+  /** Where copies of databases are kept during the run, outside of every root. */
+  readonly scratch?: string | undefined;
 }
 
 /** A source whose baseline can be kept for another process. */
@@ -58,10 +60,10 @@ export class WatchedRoots implements AsyncDisposable {
 
 function watchDatabase(
   database: NamedDatabase,
-  { wishes, limits, holdMs }: WatchOptions,
+  { wishes, limits, holdMs, scratch }: WatchOptions,
 ): WatchedRoot & { readonly source: SavingSource } {
   const wish = wishes?.get(database.name) ?? "auto";
-  const source = databaseSourceOf(database, limits, { wish, holdMs });
+  const source = databaseSourceOf(database, limits, { wish, holdMs, scratch });
   return { name: database.name, surface: "sql", source, takesBaseline: wish !== "window" };
 }
 

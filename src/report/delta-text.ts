@@ -6,6 +6,7 @@ import { byteSize, count, counted, cut } from "./bounds.ts";
 import { foldTree, type FoldedLine } from "./fold-tree.ts";
 import { lineDiff } from "./line-diff.ts";
 import { printable } from "./printable.ts";
+import { rowChangeText, rowText } from "./row-text.ts";
 import type { Paint } from "./paint.ts";
 
 /** Lines of a delta shown per root. */
@@ -88,14 +89,21 @@ function summary(entries: readonly SurfaceEntry[]): string {
   return ORDER.flatMap((change) => {
     const of = entries.filter((entry) => entry.change === change);
     if (of.length === 0) return [];
-    const folders = of.filter((entry) => typeOf(entry) === "directory").length;
-    const words = [
-      ...(of.length > folders ? [counted(of.length - folders, "file")] : []),
-      ...(folders > 0 ? [counted(folders, "directory", "directories")] : []),
-    ];
+    const words = NOUNS.flatMap(([one, many, isOne]) => {
+      const found = of.filter((entry) => isOne(typeOf(entry))).length;
+      return found === 0 ? [] : [counted(found, one, many)];
+    });
     return [`${MARKS[change]} ${words.join(" and ")}${wordOf(change)}`];
   }).join("   ");
 }
+
+/** What is counted apart, and what a type counts as. */
+const NOUNS: readonly (readonly [string, string, (type: string | undefined) => boolean])[] = [
+  ["file", "files", (type) => type !== "directory" && type !== "row" && type !== "table"],
+  ["directory", "directories", (type) => type === "directory"],
+  ["table", "tables", (type) => type === "table"],
+  ["row", "rows", (type) => type === "row"],
+];
 
 /** The rarer marks are said in words too. */
 function wordOf(change: Change): string {
@@ -147,6 +155,7 @@ function detailOf(entry: SurfaceEntry): string {
 function stateText(state: EntryState | undefined): string {
   if (state === undefined) return "";
   if (state.linkTarget !== undefined) return `link to ${printable(cut(state.linkTarget, 60))}`;
+  if (state.row !== undefined) return rowText(state.row);
   if (state.type !== "file") return state.type.replaceAll("_", " ");
   const kind = state.content === undefined ? "" : kindOf(state.content.encoding);
   return `${byteSize(state.sizeBytes)}${kind}`;
@@ -157,6 +166,8 @@ function kindOf(encoding: string): string {
 }
 
 function modifiedText({ before, now }: SurfaceEntry): string {
+  if (now?.row !== undefined) return rowChangeText(before?.row, now.row);
+  if (now?.type === "table") return "definition changed";
   const diff = textDiff(before, now);
   if (diff !== undefined) return diff;
   if (before !== undefined && now !== undefined && before.type !== now.type)
@@ -183,6 +194,7 @@ function wholeText(state: EntryState | undefined): string | undefined {
 }
 
 function touchedText({ before, now }: SurfaceEntry): string {
+  if (now?.row !== undefined) return "rewritten with equal values";
   if (before === undefined || now === undefined) return "metadata only";
   const modes = [before.mode, now.mode].filter((mode) => mode !== undefined).map(octal);
   if (modes.length === 2 && modes[0] !== modes[1]) return `mode ${modes.join(" -> ")}`;

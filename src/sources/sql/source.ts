@@ -13,6 +13,7 @@ import type {
 import { answerOf } from "./answer.ts";
 import type { SqlBaseline, SqlEngine } from "./engine.ts";
 import { postgresEngine } from "./postgres.ts";
+import { sqliteEngine } from "./sqlite/engine.ts";
 
 /** A database that is looked at, and its name in uris. `url` may hold a password: it is never kept or told. */
 export interface SqlRoot {
@@ -28,6 +29,8 @@ export interface SqlOptions {
   readonly holdMs?: number;
   /** Milliseconds that one statement may take; default 10 minutes. */
   readonly statementTimeoutMs?: number;
+  /** Where copies of a SQLite file are kept while they are needed: outside of what is observed. */
+  readonly folder?: string;
 }
 
 const VERSION = "1";
@@ -55,6 +58,7 @@ export class SqlSurfaceSource implements BaselineSource {
     this.#engine = engineOf(root, {
       holdMs: options.holdMs ?? 1_800_000,
       statementTimeoutMs: options.statementTimeoutMs ?? 600_000,
+      folder: options.folder,
     });
   }
 
@@ -136,9 +140,15 @@ export class SqlSurfaceSource implements BaselineSource {
 
 function engineOf(
   { name, url }: SqlRoot,
-  options: { readonly holdMs: number; readonly statementTimeoutMs: number },
+  options: {
+    readonly holdMs: number;
+    readonly statementTimeoutMs: number;
+    readonly folder: string | undefined;
+  },
 ): SqlEngine {
   if (/^postgres(ql)?:\/\//i.test(url)) return postgresEngine({ root: name, url, ...options });
+  const file = /^sqlite:(?:\/\/)?(.+)$/is.exec(url)?.[1];
+  if (file !== undefined) return sqliteEngine({ root: name, file, folder: options.folder });
   throw new UpheldError(
     "argument_invalid",
     `the address of the database ${name} must start with postgres:// or sqlite:`,
