@@ -1,0 +1,314 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Observation, SurfacePayload } from "../../../src/core/observation.ts";
+import { SqlSurfaceSource, type SqlOptions } from "../../../src/sources/sql/source.ts";
+import { postgresMissing, startPostgres, type PostgresServer } from "../../worlds/postgres-server.ts";
+
+let server: PostgresServer;
+
+beforeAll(async () => {
+  if (postgresMissing === undefined) server = await startPostgres();
+});
+
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+});
+
+const WHOLE = {
+  scorable: { kind: "surface", uri: "shop:/**", surface: "sql", match: "glob" },
+  extent: "delta",
+} as const;
+
+const ORDERS = [
+  "CREATE TABLE orders (id int PRIMARY KEY, status text)",
+  "INSERT INTO orders VALUES (1, 'new'), (2, 'new'), (3, 'new')",
+];
+
+interface World extends AsyncDisposable {
+  readonly name: string;
+  readonly url: string;
+  readonly client: pg.Client;
+}
+
+async function world(...statements: readonly string[]): Promise<World> {
+  const { name, url } = await server.database();
+  const client = await server.connect(name);
+  for (const statement of [...ORDERS, ...statements]) await client.query(statement);
+  return { name, url, client, [Symbol.asyncDispose]: () => client.end().catch(() => undefined) };
+}
+
+const payloadOf = (observations: readonly Observation[]): SurfacePayload => {
+  const payload = observations[0]?.payload;
+  if (payload?.kind !== "surface") throw new Error("no surface was observed");
+  return payload;
+};
+const gapsOf = ({ coverage }: SurfacePayload): readonly string[] =>
+  coverage.gaps.map(({ code, location }) => `${code} ${location}`);
+const told = ({ entries }: SurfacePayload): readonly string[] =>
+  entries.map(({ change, uri }) => `${change} ${uri.replace("shop:/public/", "")}`).toSorted();
+
+const sleep = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+
+function claim(name: string, run: () => Promise<void>): void {
+  test(name, { timeout: 60_000 }, async (context) => {
+    context.skip(postgresMissing !== undefined, postgresMissing);
+    await run();
+  });
+}
+
+describe("while the snapshot is held, the agent is not kept waiting", () => {
+  const rows: readonly { readonly statement: string; readonly method: string; readonly want: readonly string[] }[] = [
+    { statement: "TRUNCATE orders", method: "exact", want: ["deleted orders?id=1", "deleted orders?id=2", "deleted orders?id=3"] },
+    { statement: "ALTER TABLE orders ADD COLUMN note text", method: "exact", want: ["modified orders"] },
+    { statement: "ALTER TABLE orders ALTER COLUMN id TYPE bigint", method: "exact", want: ["modified orders"] },
+    { statement: "VACUUM orders", method: "exact", want: [] },
+    { statement: "VACUUM FULL orders", method: "exact", want: [] },
+    { statement: "VACUUM FREEZE", method: "exact", want: [] },
+    { statement: "LOCK TABLE orders IN ACCESS EXCLUSIVE MODE", method: "exact", want: [] },
+    { statement: "CREATE INDEX CONCURRENTLY ON orders (status)", method: "baseline", want: [] },
+    { statement: "REINDEX TABLE CONCURRENTLY orders", method: "baseline", want: [] },
+  ];
+  for (const { statement, method, want } of rows)
+    claim(`${statement}: ${method}`, async () => {
+      await using w = await world();
+      await using source = new SqlSurfaceSource({ name: "shop", url: w.url });
+      await using baseline = await source.baseline();
+      const started = performance.now();
+      if (statement.startsWith("LOCK")) await w.client.query("BEGIN");
+      await w.client.query(statement);
+      expect(performance.now() - started).toBeLessThan(4_000);
+      if (statement.startsWith("LOCK")) await w.client.query("COMMIT");
+      const payload = payloadOf(await source.observe([WHOLE], { baseline }));
+      expect([payload.attribution.method, told(payload), gapsOf(payload)]).toEqual([method, want, []]);
+      if (method === "baseline") expect(payload.attribution.reason).toContain("waits for the held snapshot");
+    });
+
+  claim("DROP DATABASE succeeds, and that the database is gone is said", async () => {
+    await using w = await world();
+    await using source = new SqlSurfaceSource({ name: "shop", url: w.url });
+    await using baseline = await source.baseline();
+    await w.client.end();
+    const admin = await server.connect("postgres");
+    await admin.query(`DROP DATABASE ${w.name}`);
+    await admin.end();
+    const observations = await source.observe([WHOLE], { baseline });
+    expect(observations[0]?.acquisition).toBe("unavailable");
+    expect(gapsOf(payloadOf(observations))).toEqual(["database_unavailable shop:/"]);
+  });
+});
+
+describe("when the snapshot is gone", () => {
+  const large = "INSERT INTO orders SELECT g, repeat(md5(g::text), 30) FROM generate_series(10, 40000) g";
+
+  claim("held for longer than allowed: digests where they were stored", async () => {
+    await using w = await world();
+    await using source = new SqlSurfaceSource({ name: "shop", url: w.url }, { holdMs: 100 });
+    await using baseline = await source.baseline();
+    await sleep(1_500);
+    await w.client.query("UPDATE orders SET status = 'paid' WHERE id = 1");
+    await w.client.query("INSERT INTO orders VALUES (9, 'x')");
+    const payload = payloadOf(await source.observe([WHOLE], { baseline }));
+    expect(payload.attribution).toMatchObject({ method: "baseline", reason: "the snapshot was let go: held for 0.1 s" });
+    expect(told(payload)).toEqual(["created orders?id=9", "modified orders?id=1"]);
+  });
+
+  claim("and a gap at each table of which none were", async () => {
+    await using w = await world(large, "CREATE TABLE tiny (id int PRIMARY KEY)");
+    await using source = new SqlSurfaceSource({ name: "shop", url: w.url }, { holdMs: 100 });
+    await using baseline = await source.baseline();
+    await sleep(1_500);
+    await w.client.query("INSERT INTO tiny VALUES (1)");
+    const payload = payloadOf(await source.observe([WHOLE], { baseline }));
+    expect(told(payload)).toEqual(["created tiny?id=1"]);
+    expect(gapsOf(payload)).toEqual(["baseline_released shop:/public/orders"]);
+  });
+
+  claim("fault 19: the server is restarted in the middle of the run", async () => {
+    await using own = await startPostgres();
+    const { name, url } = await own.database();
+    const client = await own.connect(name);
+    for (const statement of ORDERS) await client.query(statement);
+    await using source = new SqlSurfaceSource({ name: "shop", url });
+    await using baseline = await source.baseline();
+    await own.stop("immediate");
+    const down = await source.observe([WHOLE], { baseline });
+    expect(down[0]?.acquisition).toBe("unavailable");
+    expect(gapsOf(payloadOf(down))).toEqual(["database_unavailable shop:/"]);
+    await own.start();
+    const again = await own.connect(name);
+    await again.query("DELETE FROM orders WHERE id = 1");
+    await again.end();
+    const up = payloadOf(await source.observe([WHOLE], { baseline }));
+    expect([up.attribution.method, told(up)]).toEqual(["baseline", ["deleted orders?id=1"]]);
+    expect(up.attribution.reason).toContain("was lost");
+  });
+});
+
+describe("what cannot be seen is said", () => {
+  claim("rows hidden from this role, tables it may not read, and what it may", async () => {
+    await using w = await world(
+      "CREATE TABLE secret (id int PRIMARY KEY)",
+      "CREATE TABLE guarded (id int PRIMARY KEY)",
+      "ALTER TABLE guarded ENABLE ROW LEVEL SECURITY",
+      "DROP ROLE IF EXISTS viewer",
+      "CREATE ROLE viewer LOGIN",
+      "GRANT SELECT ON orders, guarded TO viewer",
+    );
+    await using source = new SqlSurfaceSource({ name: "shop", url: server.url(w.name, "viewer") });
+    await using baseline = await source.baseline();
+    await w.client.query("UPDATE orders SET status = 'x' WHERE id = 1");
+    await w.client.query("INSERT INTO secret VALUES (1)");
+    const payload = payloadOf(await source.observe([WHOLE], { baseline }));
+    expect(told(payload)).toEqual(["modified orders?id=1"]);
+    expect(gapsOf(payload)).toEqual(["rows_hidden shop:/public/guarded", "rows_hidden shop:/public/secret"]);
+    await w.client.query("DROP OWNED BY viewer");
+    await w.client.query("DROP ROLE viewer");
+  });
+
+  claim("transactions that are open, prepared, or making a table", async () => {
+    await using w = await world("CREATE TABLE a (id int PRIMARY KEY)", "CREATE TABLE b (id int PRIMARY KEY)");
+    await using source = new SqlSurfaceSource({ name: "shop", url: w.url });
+    await using baseline = await source.baseline();
+    const [one, two] = [await server.connect(w.name), await server.connect(w.name)];
+    await one.query("BEGIN");
+    await one.query("INSERT INTO a VALUES (1)");
+    await two.query("BEGIN");
+    await two.query("INSERT INTO b VALUES (1)");
+    await two.query(`PREPARE TRANSACTION 'later_${w.name}'`);
+    const payload = payloadOf(await source.observe([WHOLE], { baseline }));
+    expect([told(payload), gapsOf(payload)]).toEqual([
+      [],
+      ["transaction_open shop:/public/a", "transaction_open shop:/public/b"],
+    ]);
+    await two.query(`COMMIT PREPARED 'later_${w.name}'`);
+    await one.query("CREATE TABLE hidden (id int)");
+    const again = payloadOf(await source.observe([WHOLE], { baseline }));
+    expect(told(again)).toEqual(["created b?id=1"]);
+    expect(gapsOf(again).toSorted()).toEqual(["transaction_open shop:/", "transaction_open shop:/public/a"]);
+    await one.end();
+    await two.end();
+  });
+
+  claim("fault 20: a table that stays locked is a gap within seconds, and a dropped column is none", async () => {
+    await using w = await world("CREATE TABLE locked (id int PRIMARY KEY)");
+    await using source = new SqlSurfaceSource({ name: "shop", url: w.url });
+    await using baseline = await source.baseline();
+    await w.client.query("ALTER TABLE orders DROP COLUMN status");
+    await w.client.query("DELETE FROM orders WHERE id = 2");
+    await w.client.query("BEGIN");
+    await w.client.query("LOCK TABLE locked IN ACCESS EXCLUSIVE MODE");
+    const started = performance.now();
+    const payload = payloadOf(await source.observe([WHOLE], { baseline }));
+    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(told(payload)).toEqual(["deleted orders?id=2", "modified orders"]);
+    expect(gapsOf(payload).toSorted()).toEqual(["deadline_passed shop:/public/locked", "transaction_open shop:/public/locked"]);
+    await w.client.query("ROLLBACK");
+  });
+
+  claim("more changed rows than are kept", async () => {
+    await using w = await world();
+    await using source = new SqlSurfaceSource({ name: "shop", url: w.url }, { limits: { maxRows: 10 } });
+    await using baseline = await source.baseline();
+    await w.client.query("INSERT INTO orders SELECT g, 'x' FROM generate_series(10, 109) g");
+    const payload = payloadOf(await source.observe([WHOLE], { baseline }));
+    expect([payload.coverage.shown, payload.coverage.total]).toEqual([10, 100]);
+    expect(gapsOf(payload)).toEqual(["row_limit_exceeded shop:/public/orders"]);
+  });
+
+  claim("views, sequences and other writers are told of", async () => {
+    await using w = await world("CREATE VIEW paid AS SELECT * FROM orders");
+    await using source = new SqlSurfaceSource({ name: "shop", url: w.url });
+    await using baseline = await source.baseline();
+    const [observation] = await source.observe([WHOLE], { baseline });
+    expect(observation?.metadata["notRead"]).toContain("view shop:/public/paid");
+    expect(observation?.metadata["writers"]).toContain("every writer");
+  });
+
+  claim("without a baseline: missing", async () => {
+    await using w = await world();
+    await using source = new SqlSurfaceSource({ name: "shop", url: w.url });
+    const payload = payloadOf(await source.observe([WHOLE]));
+    expect([payload.attribution.method, gapsOf(payload)]).toEqual(["none", ["baseline_missing shop:/"]]);
+  });
+});
+
+describe("stored digests", () => {
+  const options: SqlOptions = { attribution: "baseline" };
+
+  claim("across two processes: keys and values of what came, keys of what went", async () => {
+    await using w = await world(
+      "CREATE TABLE loose (a int)",
+      "INSERT INTO loose VALUES (1), (1), (2)",
+      "CREATE TABLE event (id int, day int, note text, PRIMARY KEY (id, day)) PARTITION BY RANGE (day)",
+      "CREATE TABLE event_a PARTITION OF event FOR VALUES FROM (0) TO (10)",
+      "CREATE TABLE event_b PARTITION OF event FOR VALUES FROM (10) TO (20)",
+      "INSERT INTO event VALUES (1, 1, 'a'), (2, 12, 'b')",
+    );
+    const folder = mkdtempSync(join(tmpdir(), "upheld-digests-"));
+    try {
+      {
+        await using first = new SqlSurfaceSource({ name: "shop", url: w.url }, options);
+        await using baseline = await first.baseline();
+        expect(baseline.method).toBe("baseline");
+        await first.saveBaseline(baseline, folder);
+      }
+      expect(readFileSync(join(folder, "digests.jsonl"), "utf8")).not.toContain("new");
+      await w.client.query("UPDATE orders SET status = 'paid' WHERE id = 2");
+      await w.client.query("DELETE FROM orders WHERE id = 3");
+      await w.client.query("DELETE FROM loose WHERE ctid = '(0,1)'");
+      await w.client.query("UPDATE event SET day = 13 WHERE id = 1");
+      await w.client.query("CREATE TABLE made (id int PRIMARY KEY)");
+      await w.client.query("INSERT INTO made VALUES (5)");
+      await using second = new SqlSurfaceSource({ name: "shop", url: w.url }, options);
+      const baseline = await second.openBaseline(folder);
+      const payload = payloadOf(await second.observe([WHOLE], { baseline }));
+      expect(payload.attribution.method).toBe("baseline");
+      expect(told(payload).map((line) => line.replace(/row=.*/, "row"))).toEqual([
+        "created event?id=1&day=13",
+        "created made",
+        "created made?id=5",
+        "deleted event?id=1&day=1",
+        "deleted loose?row",
+        "deleted orders?id=3",
+        "modified orders?id=2",
+      ]);
+      const modified = payload.entries.find(({ change, uri }) => change === "modified" && uri.includes("orders"));
+      expect(modified?.before?.row).toMatchObject({ partial: true, key: ["id"] });
+      expect(modified?.now?.row?.columns.map(({ value }) => value)).toEqual(["2", "paid"]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("errors", () => {
+  claim("never tell the address or its password", async () => {
+    for (const url of [
+      "postgres://user:s3cret-word@127.0.0.1:1/shop",
+      "postgres://user:s3cret-word@[bad/shop",
+      `${server.url("no_such_database")}?password=s3cret-word`,
+    ]) {
+      await using source = new SqlSurfaceSource({ name: "shop", url });
+      const error: unknown = await source.baseline().catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: "database_unavailable" });
+      expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain("s3cret-word");
+      expect(JSON.stringify(await source.observe([WHOLE]))).not.toContain("s3cret-word");
+    }
+  });
+
+  claim("aborted, it rejects with the reason", async () => {
+    await using w = await world();
+    await using source = new SqlSurfaceSource({ name: "shop", url: w.url });
+    await using baseline = await source.baseline();
+    const controller = new AbortController();
+    const asked = source.observe([WHOLE], { baseline, signal: controller.signal });
+    controller.abort(new Error("enough"));
+    await expect(asked).rejects.toThrow("enough");
+  });
+});
