@@ -16,7 +16,10 @@ const OPTIONS = {
   baseline: { value: "FOLDER", help: "what upheld baseline saved" },
   since: { value: "TIME", help: "without a baseline: when the run began (RFC 3339)" },
   root: { ...ROOT_OPTION, help: "a directory to look at; with --baseline: where a root lies now" },
-  db: { ...DB_OPTION, help: "a database to look at; with --baseline: where the recorded one is now" },
+  db: {
+    ...DB_OPTION,
+    help: "a database to look at; with --baseline: where the recorded one is now",
+  },
   expect: { value: "FILE", help: "claims to decide (YAML or JSON)" },
   save: { value: "FILE", help: "seal the evidence into a bundle" },
   json: { help: "print one JSON object, and nothing else, on standard output" },

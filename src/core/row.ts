@@ -56,9 +56,16 @@ function sameNumber(left: string, right: string): boolean {
 
 /** Sign, digits without zeros at either end, and exponent: one form for every spelling of a number. */
 function numberForm(text: string): string | undefined {
-  const special = /^([+-]?)(nan|inf(inity)?)$/i.exec(text.trim());
-  if (special !== null)
-    return special[2]?.toLowerCase() === "nan" ? "nan" : `${minus(special[1])}inf`;
+  return specialForm(text) ?? decimalForm(text);
+}
+
+function specialForm(text: string): string | undefined {
+  const [, sign, name] = /^([+-]?)(nan|inf)(?:inity)?$/i.exec(text.trim()) ?? [];
+  if (name === undefined) return undefined;
+  return name.toLowerCase() === "nan" ? "nan" : `${minus(sign)}inf`;
+}
+
+function decimalForm(text: string): string | undefined {
   const found = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,9}))?$/i.exec(text.trim());
   if (found === null) return undefined;
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = found;

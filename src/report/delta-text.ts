@@ -142,7 +142,7 @@ function detailOf(entry: SurfaceEntry): string {
     case "touched":
       return touchedText(entry);
     case "deleted":
-      return entry.before === undefined ? "" : `was ${stateText(entry.before)}`;
+      return wasText(entry);
     case "moved":
       return stateText(entry.now);
     case "unknown":
@@ -150,6 +150,10 @@ function detailOf(entry: SurfaceEntry): string {
     case "unchanged":
       return "";
   }
+}
+
+function wasText({ before }: SurfaceEntry): string {
+  return before === undefined ? "" : `was ${stateText(before)}`;
 }
 
 function stateText(state: EntryState | undefined): string {
@@ -165,9 +169,16 @@ function kindOf(encoding: string): string {
   return encoding === "binary" ? "   binary" : "   text";
 }
 
-function modifiedText({ before, now }: SurfaceEntry): string {
+function rowOrTableText({ before, now }: SurfaceEntry): string | undefined {
   if (now?.row !== undefined) return rowChangeText(before?.row, now.row);
-  if (now?.type === "table") return "definition changed";
+  return now?.type === "table" ? "definition changed" : undefined;
+}
+
+function modifiedText(entry: SurfaceEntry): string {
+  return rowOrTableText(entry) ?? fileText(entry);
+}
+
+function fileText({ before, now }: SurfaceEntry): string {
   const diff = textDiff(before, now);
   if (diff !== undefined) return diff;
   if (before !== undefined && now !== undefined && before.type !== now.type)

@@ -1,6 +1,6 @@
 import type { RowsChanged } from "../core/condition.ts";
 import type { EntryState, SurfaceEntry } from "../core/entry.ts";
-import { gap, nonEmpty, type Gap } from "../core/gap.ts";
+import { gap, nonEmpty, type Gap, type NonEmpty } from "../core/gap.ts";
 import type { Observation } from "../core/observation.ts";
 import { holdsCell, type Cell } from "../core/row.ts";
 import type { Decision, Scorer } from "../core/scorer.ts";
@@ -28,37 +28,39 @@ function decide(condition: RowsChanged, observation: Observation | undefined): D
   const matching: EntryRef[] = [];
   const gaps: Gap[] = [];
   let possible = 0;
-  for (const entry of view.entries) {
+  for (const entry of view.entries.filter(isRow)) {
     const found = judgeEntry(condition, entry, mixed.has(entry.partOf ?? ""));
-    if (found === "match") matching.push(refOf(entry, view));
-    else if (found.length > 0) possible += 1;
-    if (found !== "match") gaps.push(...found);
+    if (found === "match") {
+      matching.push(refOf(entry, view));
+      continue;
+    }
+    gaps.push(...found);
+    if (found.length > 0) possible += 1;
   }
   const unseen = [...view.gaps, ...worldBefore(view)];
   const most = unseen.length > 0 ? Number.POSITIVE_INFINITY : matching.length + possible;
   const context = [tellMethod(view), tellCoverage(view)];
   const asked = `rows_changed at ${condition.uri}: ${describe(condition)}`;
-  const open = nonEmpty([...unseen, ...gaps]);
+  const found = counted(matching.length, "row");
+  const settled = matching.length === 0 ? NONE_FOUND : `Found: ${found}`;
   switch (compare(condition, matching.length, most)) {
     case "within":
-      return decided(upheld(matching), [asked, `Found: ${tellFound(matching.length)}`, ...context]);
+      return decided(upheld(matching), [asked, settled, ...context]);
     case "outside":
-      return decided(refuted(matching), [
-        asked,
-        `Found: ${tellFound(matching.length)}`,
-        ...context,
-      ]);
+      return decided(refuted(matching), [asked, settled, ...context]);
     case "open":
-      return decided(undetermined(open ?? [gap("evidence_kind_missing", condition.uri)]), [
+      return decided(undetermined(reasonsOf([...unseen, ...gaps], condition)), [
         asked,
-        `Known to match: ${counted(matching.length, "row")}, and more may`,
+        `Known to match: ${found}, and more may`,
         ...context,
       ]);
   }
 }
 
-function tellFound(count: number): string {
-  return count === 0 ? "no such row, and every change is known" : counted(count, "row");
+const NONE_FOUND = "Found: no such row, and every change is known";
+
+function reasonsOf(gaps: readonly Gap[], { uri }: RowsChanged): NonEmpty<Gap> {
+  return nonEmpty(gaps) ?? [gap("evidence_kind_missing", uri)];
 }
 
 function compare(
@@ -79,16 +81,13 @@ type Found = "match" | readonly Gap[];
 type Answer = boolean | Gap;
 
 function judgeEntry(condition: RowsChanged, entry: SurfaceEntry, isMixed: boolean): Found {
-  if ((entry.now ?? entry.before)?.type !== "row") return [];
   switch (entry.change) {
     case "touched":
     case "unchanged":
     case "moved":
       return [];
     case "unknown":
-      return isRuledOut(condition, entry)
-        ? []
-        : (entry.reasons ?? []).map((reason) => gap(reason, entry.uri));
+      return judgeUnknown(condition, entry);
     case "created":
       return judgeKnown(condition, entry, "inserted", isMixed);
     case "modified":
@@ -98,10 +97,14 @@ function judgeEntry(condition: RowsChanged, entry: SurfaceEntry, isMixed: boolea
   }
 }
 
-function isRuledOut({ where, after }: RowsChanged, { now, uri }: SurfaceEntry): boolean {
-  if (now === undefined) return false;
-  // A row whose change is not known may have been another one before; what it is now is known.
-  return holds(after, now, uri) === false || (where !== undefined && now.row === undefined);
+/** What the run did to it is not known; what it is now is. */
+function judgeUnknown({ after }: RowsChanged, { now, uri, reasons = [] }: SurfaceEntry): Found {
+  if (now !== undefined && holds(after, now, uri) === false) return [];
+  return reasons.map((reason) => gap(reason, uri));
+}
+
+function isRow({ now, before }: SurfaceEntry): boolean {
+  return (now ?? before)?.type === "row";
 }
 
 function judgeKnown(
@@ -127,22 +130,20 @@ function matches(
   { uri, before: was, now }: SurfaceEntry,
   isMixed: boolean,
 ): Answer {
-  const sides = [was, now].filter((state) => state !== undefined);
-  const other: Answer = isMixed ? gap("no_stable_key", uri) : false;
+  // The side that is not there may be another entry's.
+  const absent: Answer = isMixed ? gap("no_stable_key", uri) : false;
+  const side = (wanted: Wanted, state: EntryState | undefined): Answer =>
+    state === undefined ? absent : holds(wanted, state, uri);
   return both([
-    where === undefined
-      ? true
-      : either([...sides.map((state) => holds(where, state, uri)), ...(isMixed ? [other] : [])]),
-    before === undefined ? true : was === undefined ? other : holds(before, was, uri),
-    after === undefined ? true : now === undefined ? other : holds(after, now, uri),
+    where === undefined ? true : either([side(where, was), side(where, now)]),
+    before === undefined ? true : side(before, was),
+    after === undefined ? true : side(after, now),
   ]);
 }
 
-function holds(
-  wanted: Readonly<Record<string, Cell>> | undefined,
-  state: EntryState,
-  uri: string,
-): Answer {
+type Wanted = Readonly<Record<string, Cell>> | undefined;
+
+function holds(wanted: Wanted, state: EntryState, uri: string): Answer {
   if (wanted === undefined) return true;
   return both(Object.entries(wanted).map(([name, cell]) => holdsColumn(name, cell, state, uri)));
 }

@@ -231,6 +231,7 @@ describe("before anything is read", () => {
     expect(builtInScorers.kinds).toEqual([
       "content_written",
       "content_removed",
+      "rows_changed",
       "changed_only",
       "said",
       "objective_met",

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import pg from "pg";
+import { Client } from "pg";
 
 const performers = {
   write(step) {
@@ -28,7 +28,7 @@ const performers = {
 
 /** One statement in the database that the environment names. */
 async function execute(statement) {
-  const client = new pg.Client({ connectionString: process.env.CASE_DATABASE });
+  const client = new Client({ connectionString: process.env.CASE_DATABASE });
   await client.connect();
   await client.query(statement);
   await client.end();

@@ -12,7 +12,7 @@ import { createServer } from "node:net";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import pg from "pg";
+import { Client } from "pg";
 import { asOrdinaryUser, isRoot, ordinaryUserMissing } from "./ordinary-user.ts";
 
 /** Where the programs of a Postgres server lie. */
@@ -75,7 +75,7 @@ export interface PostgresServer extends AsyncDisposable {
   /** A new empty database, and its address. */
   database(name?: string): Promise<{ readonly name: string; readonly url: string }>;
   /** A connection of a test's own. */
-  connect(database: string, user?: string): Promise<pg.Client>;
+  connect(database: string, user?: string): Promise<Client>;
   stop(mode?: "fast" | "immediate"): Promise<void>;
   start(): Promise<void>;
 }
@@ -156,8 +156,8 @@ export async function startPostgres(
   let databases = 0;
   const url = (database: string, user = "postgres"): string =>
     `postgres://${user}@127.0.0.1:${port}/${database}`;
-  const connect = async (database: string, user?: string): Promise<pg.Client> => {
-    const client = new pg.Client({ connectionString: url(database, user) });
+  const connect = async (database: string, user?: string): Promise<Client> => {
+    const client = new Client({ connectionString: url(database, user) });
     client.on("error", () => undefined);
     await client.connect();
     return client;
@@ -189,7 +189,7 @@ function plainEnvironment(home: string): NodeJS.ProcessEnv {
 
 async function ready(port: number): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
-    const client = new pg.Client({
+    const client = new Client({
       connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,
     });
     try {

@@ -1,4 +1,4 @@
-import type pg from "pg";
+import type { Client } from "pg";
 
 /** Numbers that look random and are the same for one seed. */
 export function chance(seed: number): (below: number) => number {
@@ -17,7 +17,7 @@ export interface WorldSize {
 }
 
 /** A shop with one large table, small ones, partitions, parents and children, large values, and a table without a key. */
-export async function makeWorld(client: pg.Client, { rows, tables }: WorldSize): Promise<void> {
+export async function makeWorld(client: Client, { rows, tables }: WorldSize): Promise<void> {
   const statements = [
     "CREATE TABLE big (id bigint PRIMARY KEY, status text, n int, price numeric(12,2), at timestamptz)",
     `INSERT INTO big SELECT g, 'new', g % 97, g / 7.0, '2026-01-01'::timestamptz + g * interval '1 second' FROM generate_series(1, ${rows}) g`,
@@ -80,7 +80,7 @@ export function randomStatement(
 
 /** A few statements in one transaction, with savepoints that are kept or not, and an end that is a commit or not. */
 export async function randomTransaction(
-  client: pg.Client,
+  client: Client,
   random: (below: number) => number,
   size: WorldSize,
   remainder: number,
@@ -91,7 +91,7 @@ export async function randomTransaction(
 }
 
 export async function randomSteps(
-  client: pg.Client,
+  client: Client,
   random: (below: number) => number,
   size: WorldSize,
   remainder: number,
@@ -107,7 +107,7 @@ export async function randomSteps(
 /** Every row of every table: by key where there is one, else how many there are of each. */
 export type Dump = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-export async function dump(client: pg.Client): Promise<Dump> {
+export async function dump(client: Client): Promise<Dump> {
   const { rows: tables } = await client.query<{ name: string; key: string | null }>(
     `SELECT c.relname AS name, (SELECT string_agg(a.attname, ',' ORDER BY array_position(i.indkey::int2[], a.attnum))
        FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey::int2[])

@@ -1,4 +1,4 @@
-import pg from "pg";
+import { Client } from "pg";
 import { UpheldError } from "../../core/errors.ts";
 
 export type SqlValue = string | null;
@@ -86,9 +86,9 @@ export async function connectPostgres(
   return own;
 }
 
-function open(url: string): pg.Client {
+function open(url: string): Client {
   try {
-    return new pg.Client({
+    return new Client({
       connectionString: url,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
@@ -111,7 +111,7 @@ async function configure(client: SqlClient, statementTimeoutMs: number): Promise
 }
 
 /** The connection's socket is no part of the declared types; what runs on it ends with it. */
-function destroySocket(client: pg.Client): void {
+function destroySocket(client: Client): void {
   const { connection } = client as unknown as {
     readonly connection?: { readonly stream?: { destroy(): void } };
   };

@@ -67,7 +67,7 @@ function* blocksOf(file: DigestFile): Generator<string> {
   yield block;
 }
 
-function* linesOf({ digest, takenAt, tables, stored }: DigestFile): Generator<unknown> {
+function* linesOf({ digest, takenAt, tables, stored }: DigestFile): Generator {
   yield { schemaVersion: 1, digest, takenAt, tables: tables.length };
   for (const { id, uri, definition, columns, key } of tables) {
     const found = stored.get(id);
@@ -94,18 +94,29 @@ export async function openDigests(folder: string): Promise<DigestFile> {
     for (let index = 0; index < head.tables; index += 1) {
       const { stored: isStored, rows: count, ...outline } = TableHead.parse(await read());
       tables.push(outline);
-      const [rows, counts] = [new Map<string, string>(), new Map<string, number>()];
-      for (let row = 0; row < count; row += 1) {
-        const [name, value] = RowLine.parse(await read());
-        if (typeof value === "string") rows.set(name, value);
-        else counts.set(name, value);
-      }
-      if (isStored) stored.set(outline.id, { ...outline, rows, counts });
+      const rows = await readRows(read, count);
+      if (isStored) stored.set(outline.id, { ...outline, ...rows });
     }
     return { digest: head.digest, takenAt: head.takenAt, tables, stored };
   } catch (cause) {
-    throw new UpheldError("state_invalid", "the stored digests of a database cannot be read", { cause });
+    throw new UpheldError("state_invalid", "the stored digests of a database cannot be read", {
+      cause,
+    });
   } finally {
     lines.close();
   }
+}
+
+async function readRows(
+  read: () => Promise<unknown>,
+  count: number,
+): Promise<Pick<StoredTable, "rows" | "counts">> {
+  const rows = new Map<string, string>();
+  const counts = new Map<string, number>();
+  for (let row = 0; row < count; row += 1) {
+    const [name, value] = RowLine.parse(await read());
+    if (typeof value === "string") rows.set(name, value);
+    else counts.set(name, value);
+  }
+  return { rows, counts };
 }

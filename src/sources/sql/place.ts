@@ -5,7 +5,9 @@ import { locationUri } from "../../core/locator.ts";
 const MAX_KEY_LENGTH = 500;
 
 /** What a locator or a pattern could not hold, or would read otherwise. */
-const SPECIAL = /[\u0000-\u001f\u007f%/?#&=\\*[\]{},\ud800-\udfff]/gu;
+const SPECIAL =
+  // oxlint-disable-next-line no-control-regex -- these are among the ones to encode
+  /[\u0000-\u001f\u007f%/?#&=\\*[\]{},\ud800-\udfff]/gu;
 
 /** A name as one part of a location: itself, with what has a meaning of its own percent-encoded. */
 export function encodePart(text: string): string {

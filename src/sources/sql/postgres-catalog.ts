@@ -1,5 +1,4 @@
-import type { SqlClient } from "./client.ts";
-import { quoted } from "./client.ts";
+import { quoted, type SqlClient, type SqlRow } from "./client.ts";
 import { tableUri } from "./place.ts";
 import type { ColumnShape, TableShape } from "./row-entry.ts";
 
@@ -61,32 +60,44 @@ ORDER BY k.indrelid, k.indisprimary DESC, k.indexrelid`;
 
 /** Reads what tables there are. Takes no lock on any of them. */
 export async function readCatalog(client: SqlClient, root: string): Promise<Catalog> {
-  const relations = (await client.query(RELATIONS)).rows;
+  const relations = (await client.query(RELATIONS)).rows.map((row) => relationOf(row, root));
   const columns = columnsByTable((await client.query(COLUMNS)).rows);
   const keys = keysByTable((await client.query(KEYS)).rows);
   const tables = new Map<string, Table>();
   const leaves = new Map<string, Leaf>();
-  const others: { uri: string; kind: string }[] = [];
-  for (const row of relations) {
-    const [oid, schema, name, kind, fileNode, table, readable] = row.map((value) => value ?? "");
-    if (oid === undefined || schema === undefined || name === undefined) continue;
-    const uri = tableUri(root, [schema, name]);
-    if (kind !== "r" && kind !== "p") {
-      others.push({ uri, kind: OTHER_KINDS[kind ?? ""] ?? "other" });
-      continue;
-    }
-    if (table === oid)
-      tables.set(oid, { oid, uri, key: keys.get(oid) ?? [], ...(columns.get(oid) ?? NO_COLUMNS) });
-    if (kind === "r")
-      leaves.set(oid, {
-        oid,
-        name: `${quoted(schema)}.${quoted(name)}`,
-        fileNode: fileNode ?? "",
-        table: table ?? oid,
-        isReadable: readable === "true",
-      });
+  for (const { oid, uri, kind, leaf } of relations) {
+    if (!HOLDS_ROWS.has(kind)) continue;
+    const shape = columns.get(oid) ?? NO_COLUMNS;
+    if (leaf.table === oid) tables.set(oid, { oid, uri, key: keys.get(oid) ?? [], ...shape });
+    if (kind === "r") leaves.set(oid, leaf);
   }
+  const others = relations
+    .filter(({ kind }) => !HOLDS_ROWS.has(kind))
+    .map(({ uri, kind }) => ({ uri, kind: OTHER_KINDS[kind] ?? "other" }));
   return { tables, leaves, others };
+}
+
+const HOLDS_ROWS: ReadonlySet<string> = new Set(["r", "p"]);
+
+interface Relation {
+  readonly oid: string;
+  readonly uri: string;
+  readonly kind: string;
+  readonly leaf: Leaf;
+}
+
+function relationOf(row: SqlRow, root: string): Relation {
+  const texts = row.map((value) => value ?? "");
+  const [oid = "", schema = "", name = "", kind = "", ...rest] = texts;
+  const [fileNode = "", table = "", readable] = rest;
+  const leaf = {
+    oid,
+    name: `${quoted(schema)}.${quoted(name)}`,
+    fileNode,
+    table,
+    isReadable: readable === "true",
+  };
+  return { oid, uri: tableUri(root, [schema, name]), kind, leaf };
 }
 
 const OTHER_KINDS: Readonly<Record<string, string>> = {
@@ -102,34 +113,30 @@ interface TableColumns {
 
 const NO_COLUMNS: TableColumns = { columns: [], definition: "" };
 
-function columnsByTable(
-  rows: readonly (readonly (string | null)[])[],
-): ReadonlyMap<string, TableColumns> {
-  const found = new Map<string, { columns: ColumnShape[]; definition: string }>();
+function columnsByTable(rows: readonly SqlRow[]): ReadonlyMap<string, TableColumns> {
+  const found = new Map<string, TableColumns>();
   for (const row of rows) {
-    const [table, name, type, notNull, identity, generated, expression] = row.map(
-      (each) => each ?? "",
-    );
-    if (table === undefined || name === undefined || type === undefined) continue;
-    const known = found.get(table) ?? { columns: [], definition: "" };
-    found.set(table, known);
-    known.columns.push({ name, type });
-    const parts = [
-      quoted(name),
-      type,
-      notNull === "true" ? "not null" : "",
-      identity === "" ? "" : `identity ${identity}`,
-      expression === "" ? "" : `${generated === "" ? "default" : "generated"} ${expression}`,
-    ];
-    const line = parts.filter((part) => part !== "").join(" ");
-    known.definition += known.definition === "" ? line : `\n${line}`;
+    const [table = "", name = "", type = "", ...rest] = row.map((value) => value ?? "");
+    const known = found.get(table) ?? NO_COLUMNS;
+    const line = [quoted(name), type, ...definitionOf(rest)].join(" ");
+    found.set(table, {
+      columns: [...known.columns, { name, type }],
+      definition: known.definition === "" ? line : `${known.definition}\n${line}`,
+    });
   }
   return found;
 }
 
-function keysByTable(
-  rows: readonly (readonly (string | null)[])[],
-): ReadonlyMap<string, readonly string[]> {
+function definitionOf(parts: readonly string[]): readonly string[] {
+  const [notNull, identity = "", generated = "", expression = ""] = parts;
+  return [
+    ...(notNull === "true" ? ["not null"] : []),
+    ...(identity === "" ? [] : [`identity ${identity}`]),
+    ...(expression === "" ? [] : [`${generated === "" ? "default" : "generated"} ${expression}`]),
+  ];
+}
+
+function keysByTable(rows: readonly SqlRow[]): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   for (const [table, columns] of rows)
     if (table !== null && table !== undefined && !found.has(table))

@@ -2,14 +2,13 @@ import type { SurfaceEntry } from "../../core/entry.ts";
 import { gap, type Gap, type GapCode } from "../../core/gap.ts";
 import { isConnectionError, sqlCode, type SqlClient } from "./client.ts";
 import type { LookLimits, SqlDelta } from "./delta.ts";
-import { matchRows } from "./match-rows.ts";
 import type { Catalog, Leaf, Table } from "./postgres-catalog.ts";
 import { digestDelta, leavesOf } from "./postgres-digests.ts";
 import type { HeldSnapshot } from "./postgres-hold.ts";
-import { allRows, differingRows, type LeafRows, type Observer } from "./postgres-scan.ts";
+import { MAX_CANDIDATES, TooManyCandidates, type Observer } from "./postgres-scan.ts";
+import { tuplesOf } from "./postgres-tuples.ts";
 import type { StoredTable } from "./row-digest.ts";
 import { tableChanges } from "./table-changes.ts";
-import type { RowValues } from "./row-entry.ts";
 
 type Parts = Pick<SqlDelta, "entries" | "gaps" | "hidden">;
 
@@ -53,13 +52,16 @@ export async function databaseDelta(
   for (const table of catalog.tables.values()) add(table.uri, await tableDelta(look, table));
   const names = new Set([...catalog.tables.values()].map(({ uri }) => uri));
   for (const table of before.catalog.tables.values())
-    if (!catalog.tables.has(table.oid) && !names.has(table.uri)) add(table.uri, await goneTable(look, table));
+    if (!catalog.tables.has(table.oid) && !names.has(table.uri))
+      add(table.uri, await goneTable(look, table));
   return { entries: uniqueEntries(entries), gaps, hidden };
 }
 
 /** Rows that a table without their key holds twice have one location. */
 function uniqueEntries(entries: readonly SurfaceEntry[]): readonly SurfaceEntry[] {
-  return [...new Map(entries.toReversed().map((entry) => [entry.uri, entry])).values()].toReversed();
+  return [
+    ...new Map(entries.toReversed().map((entry) => [entry.uri, entry])).values(),
+  ].toReversed();
 }
 
 async function goneTable({ before, observer, maxRows }: Look, table: Table): Promise<Parts> {
@@ -75,18 +77,19 @@ async function tableDelta(look: Look, table: Table): Promise<Parts> {
   const { before, observer, catalog, maxRows } = look;
   const leaves = leavesOf(catalog, table);
   const was = tableBefore(look, table);
-  const isSame = was?.oid === table.oid;
-  if (before.held !== undefined && isSame && !isRewritten(look, table, leaves))
-    return tupleDelta(look, table, leaves);
-  const stored = before.stored.get(was?.oid ?? "");
-  if (stored !== undefined)
-    return guarded([observer.client], table.uri, () =>
-      digestDelta(observer.client, stored, { table, leaves }, maxRows),
-    );
   if (was === undefined) return tupleDelta(look, table, leaves);
-  if (before.held !== undefined) return { ...NOTHING, gaps: [gap("table_rewritten", table.uri)] };
-  const { code, detail } = before.missing;
-  return { ...NOTHING, gaps: [gap(code, table.uri, detail === undefined ? {} : { detail })] };
+  const isSame = was.oid === table.oid && !isRewritten(look, table, leaves);
+  if (before.held !== undefined && isSame) return tupleDelta(look, table, leaves);
+  const stored = before.stored.get(was.oid);
+  if (stored === undefined) return { ...NOTHING, gaps: [missingGap(before, table)] };
+  return guarded([observer.client], table.uri, () =>
+    digestDelta(observer.client, stored, { table, leaves }, maxRows),
+  );
+}
+
+function missingGap({ held, missing: { code, detail } }: WorldBefore, { uri }: Table): Gap {
+  if (held !== undefined) return gap("table_rewritten", uri);
+  return gap(code, uri, detail === undefined ? {} : { detail });
 }
 
 /** The table as it was, also where it was dropped and made again under its name. */
@@ -109,31 +112,15 @@ function isRewritten({ before }: Look, table: Table, leaves: readonly Leaf[]): b
   });
 }
 
-async function tupleDelta(look: Look, table: Table, leaves: readonly Leaf[]): Promise<Parts> {
-  const before: RowValues[] = [];
-  const now: RowValues[] = [];
-  let hidden = 0;
-  for (const leaf of leaves) {
-    if (!leaf.isReadable) return { ...NOTHING, gaps: [gap("rows_hidden", table.uri)] };
-    const found = await leafDelta(look, table, leaf);
-    if ("gaps" in found) return found;
-    for (const values of found.before) before.push(values);
-    for (const values of found.now) now.push(values);
-    hidden += found.hidden;
-  }
-  return { entries: matchRows(table, before, now), gaps: [], hidden };
-}
-
-function leafDelta(
-  { before: { held, catalog }, observer, maxRows }: Look,
-  table: Table,
-  leaf: Leaf,
-): Promise<LeafRows | Parts> {
-  const scan = { leaf, columns: table.columns, maxRows };
-  if (held === undefined || !catalog.leaves.has(leaf.oid))
-    return guarded([observer.client], table.uri, () => allRows(observer.client, scan));
-  return guarded([held.client, observer.client], table.uri, () =>
-    differingRows(held.client, observer, scan),
+function tupleDelta(look: Look, table: Table, leaves: readonly Leaf[]): Promise<Parts> {
+  const { before, observer, maxRows } = look;
+  if (leaves.some(({ isReadable }) => !isReadable))
+    return Promise.resolve({ ...NOTHING, gaps: [gap("rows_hidden", table.uri)] });
+  const held = before.held?.client;
+  const sides = held === undefined ? [observer.client] : [held, observer.client];
+  const known = new Set(before.catalog.leaves.keys());
+  return guarded(sides, table.uri, () =>
+    tuplesOf({ held, observer, known, maxRows }, table, leaves),
   );
 }
 
@@ -147,10 +134,16 @@ async function guarded<T>(
   try {
     return await read();
   } catch (error) {
-    if (isConnectionError(error)) throw error;
+    if (!(error instanceof TooManyCandidates) && isConnectionError(error)) throw error;
     for (const client of clients) await client.query("ROLLBACK TO SAVEPOINT one_table");
+    if (error instanceof TooManyCandidates) return { ...NOTHING, gaps: [tooManyGap(uri)] };
     return { ...NOTHING, gaps: [statementGap(uri, sqlCode(error))] };
   }
+}
+
+function tooManyGap(uri: string): Gap {
+  const detail = `more than ${MAX_CANDIDATES} rows were written or locked`;
+  return gap("row_limit_exceeded", uri, { detail, remedy: "Take the baseline with row digests." });
 }
 
 /** The gap for a table of which a statement failed. */

@@ -11,7 +11,14 @@ import {
   type DigestedRow,
   type StoredTable,
 } from "./row-digest.ts";
-import { keyState, rowEntry, rowState, type ColumnShape, type RowValues, type TableShape } from "./row-entry.ts";
+import {
+  keyState,
+  rowEntry,
+  rowState,
+  type ColumnShape,
+  type RowValues,
+  type TableShape,
+} from "./row-entry.ts";
 
 /** Rows fetched by one statement. */
 const FETCH_ROWS = 20_000;
@@ -109,7 +116,8 @@ export async function digestDelta(
   if (now === undefined) return goneTable(stored, maxRows);
   const { table, leaves } = now;
   const none = { entries: [], hidden: 0 };
-  if (leaves.some(({ isReadable }) => !isReadable)) return { ...none, gaps: [gap("rows_hidden", table.uri)] };
+  if (leaves.some(({ isReadable }) => !isReadable))
+    return { ...none, gaps: [gap("rows_hidden", table.uri)] };
   const columns = columnsStillThere(stored, table);
   if (columns === undefined)
     return {
@@ -124,7 +132,12 @@ export async function digestDelta(
   ];
   const shape = { ...table, key: stored.key };
   const kept = changed.slice(0, maxRows);
-  const values = await valuesOf(client, now, shape, kept.map(({ row }) => row.place));
+  const values = await valuesOf(
+    client,
+    now,
+    shape,
+    kept.map(({ row }) => row.place),
+  );
   const entries = kept.flatMap(({ row, change }) => {
     const found = values.get(row.place);
     if (found === undefined) return [];
@@ -143,7 +156,9 @@ function goneTable(stored: StoredTable, maxRows: number): Parts {
   const copies = copyCounter();
   const keys = [
     ...[...stored.rows.keys()].map(parseKey),
-    ...[...stored.counts].flatMap(([digest, count]) => Array.from({ length: count }, () => [digest])),
+    ...[...stored.counts].flatMap(([digest, count]) =>
+      Array.from({ length: count }, () => [digest]),
+    ),
   ];
   const entries = keys.slice(0, maxRows).map((key) => deletedEntry(stored, stored, key, copies));
   return { entries, gaps: [], hidden: keys.length - entries.length };

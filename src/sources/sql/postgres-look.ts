@@ -82,7 +82,12 @@ async function exactLook(
   try {
     const { rows } = await client.query("SELECT age(xid($1::xid8))::text", [snapshot.xmin]);
     const observer = { client, sinceBaseline: rows[0]?.[0] ?? "0" };
-    const known = { catalog: was, held: snapshot, stored, missing: { code: "baseline_released" } as const };
+    const known = {
+      catalog: was,
+      held: snapshot,
+      stored,
+      missing: { code: "baseline_released" } as const,
+    };
     return { ...(await databaseDelta(known, observer, catalog, limits)), method: "exact" };
   } catch (error) {
     if (snapshot.released === undefined) throw error;
@@ -103,7 +108,13 @@ async function storedLook(
   const detail = why === undefined ? {} : { detail: why };
   const told = why === undefined ? {} : { reason: why };
   if (stored.size === 0 && was.tables.size > 0)
-    return { method: "none", entries: [], hidden: 0, gaps: [gap(code, `${root}:/`, detail)], ...told };
+    return {
+      method: "none",
+      entries: [],
+      hidden: 0,
+      gaps: [gap(code, `${root}:/`, detail)],
+      ...told,
+    };
   const known = { catalog: was, stored, missing: { code, ...detail } };
   const found = await databaseDelta(known, { client, sinceBaseline: "0" }, catalog, limits);
   return { ...found, method: "baseline", ...told };

@@ -15,11 +15,10 @@ export interface Observer {
   readonly sinceBaseline: string;
 }
 
-export interface LeafRows {
-  readonly before: readonly RowValues[];
-  readonly now: readonly RowValues[];
-  /** Differing rows beyond the limit. */
-  readonly hidden: number;
+/** Places of rows that differ, as the held snapshot and as the observer sees them. */
+export interface DifferingPlaces {
+  readonly before: readonly string[];
+  readonly now: readonly string[];
 }
 
 /**
@@ -27,11 +26,11 @@ export interface LeafRows {
  * over when the held snapshot was taken; a gone one is visible to it and has been deleted, or locked, since. A tuple that both
  * sides see in the same place is the same: while the snapshot is held, no place is used again.
  */
-export async function differingRows(
+export async function differingPlaces(
   held: SqlClient,
   observer: Observer,
-  { leaf, columns, maxRows }: { leaf: Leaf; columns: readonly ColumnShape[]; maxRows: number },
-): Promise<LeafRows> {
+  leaf: Leaf,
+): Promise<DifferingPlaces> {
   const fresh = await places(
     observer.client,
     `SELECT ctid::text FROM ONLY ${leaf.name} WHERE age(xmin) BETWEEN 0 AND $1::int4 LIMIT ${MAX_CANDIDATES}`,
@@ -42,30 +41,21 @@ export async function differingRows(
     `SELECT ctid::text FROM ONLY ${leaf.name} WHERE xmax <> '0'::xid LIMIT ${MAX_CANDIDATES}`,
     [],
   );
-  const newPlaces = await without(fresh, held, leaf);
-  const oldPlaces = await without(stale, observer.client, leaf);
+  if (fresh.length === MAX_CANDIDATES || stale.length === MAX_CANDIDATES)
+    throw new TooManyCandidates();
   return {
-    before: await rowsAt(held, leaf, columns, oldPlaces.slice(0, maxRows)),
-    now: await rowsAt(observer.client, leaf, columns, newPlaces.slice(0, maxRows)),
-    hidden: Math.max(0, oldPlaces.length - maxRows) + Math.max(0, newPlaces.length - maxRows),
+    before: await without(stale, observer.client, leaf),
+    now: await without(fresh, held, leaf),
   };
 }
 
-/** Every row of a relation, up to a limit. */
-export async function allRows(
-  client: SqlClient,
-  { leaf, columns, maxRows }: { leaf: Leaf; columns: readonly ColumnShape[]; maxRows: number },
-): Promise<LeafRows> {
-  const all = await places(
-    client,
-    `SELECT ctid::text FROM ONLY ${leaf.name} LIMIT ${MAX_CANDIDATES}`,
-    [],
-  );
-  return {
-    before: [],
-    now: await rowsAt(client, leaf, columns, all.slice(0, maxRows)),
-    hidden: Math.max(0, all.length - maxRows),
-  };
+/** More rows were written or locked than are looked at. */
+export class TooManyCandidates extends Error {}
+
+/** The places of every row of a relation, up to a limit. */
+export async function allPlaces(client: SqlClient, leaf: Leaf): Promise<DifferingPlaces> {
+  const text = `SELECT ctid::text FROM ONLY ${leaf.name} LIMIT ${MAX_CANDIDATES}`;
+  return { before: [], now: await places(client, text, []) };
 }
 
 async function places(
@@ -93,16 +83,6 @@ async function without(
     left.push(...chunk.filter((place) => !seen.has(place)));
   }
   return left;
-}
-
-/** The rows at these places that the transaction of this connection sees. */
-async function rowsAt(
-  client: SqlClient,
-  leaf: Leaf,
-  columns: readonly ColumnShape[],
-  at: readonly string[],
-): Promise<readonly RowValues[]> {
-  return [...(await rowsByPlace(client, leaf, columns, at)).values()];
 }
 
 /** The rows at these places, by their place. */

@@ -123,7 +123,8 @@ async function naming<T>(root: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const why = error instanceof UpheldError ? error.message : `it cannot be read (${sqlCode(error)})`;
+    const why =
+      error instanceof UpheldError ? error.message : `it cannot be read (${sqlCode(error)})`;
     throw new UpheldError("database_unavailable", `the database ${root}: ${why}`);
   }
 }

@@ -56,7 +56,9 @@ export async function compareDigests(
     else modified.push(row);
   }
   const gone = [...stored.rows.keys()].filter((key) => !seen.has(key)).map(parseKey);
-  const lost = [...left].flatMap(([digest, count]) => Array.from({ length: count }, () => [digest]));
+  const lost = [...left].flatMap(([digest, count]) =>
+    Array.from({ length: count }, () => [digest]),
+  );
   return { created, modified, deleted: [...gone, ...lost], unchanged };
 }
 

@@ -1,11 +1,15 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type pg from "pg";
+import type { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Observation, SurfacePayload } from "../../../src/core/observation.ts";
 import { SqlSurfaceSource, type SqlOptions } from "../../../src/sources/sql/source.ts";
-import { postgresMissing, startPostgres, type PostgresServer } from "../../worlds/postgres-server.ts";
+import {
+  postgresMissing,
+  startPostgres,
+  type PostgresServer,
+} from "../../worlds/postgres-server.ts";
 
 let server: PostgresServer;
 
@@ -30,7 +34,7 @@ const ORDERS = [
 interface World extends AsyncDisposable {
   readonly name: string;
   readonly url: string;
-  readonly client: pg.Client;
+  readonly client: Client;
 }
 
 async function world(...statements: readonly string[]): Promise<World> {
@@ -55,6 +59,7 @@ const sleep = (milliseconds: number): Promise<void> =>
     setTimeout(resolve, milliseconds);
   });
 
+/* oxlint-disable vitest/no-standalone-expect, vitest/valid-title -- each claim is a test, skipped where there is no server */
 function claim(name: string, run: () => Promise<void>): void {
   test(name, { timeout: 60_000 }, async (context) => {
     context.skip(postgresMissing !== undefined, postgresMissing);
@@ -63,10 +68,26 @@ function claim(name: string, run: () => Promise<void>): void {
 }
 
 describe("while the snapshot is held, the agent is not kept waiting", () => {
-  const rows: readonly { readonly statement: string; readonly method: string; readonly want: readonly string[] }[] = [
-    { statement: "TRUNCATE orders", method: "exact", want: ["deleted orders?id=1", "deleted orders?id=2", "deleted orders?id=3"] },
-    { statement: "ALTER TABLE orders ADD COLUMN note text", method: "exact", want: ["modified orders"] },
-    { statement: "ALTER TABLE orders ALTER COLUMN id TYPE bigint", method: "exact", want: ["modified orders"] },
+  const rows: readonly {
+    readonly statement: string;
+    readonly method: string;
+    readonly want: readonly string[];
+  }[] = [
+    {
+      statement: "TRUNCATE orders",
+      method: "exact",
+      want: ["deleted orders?id=1", "deleted orders?id=2", "deleted orders?id=3"],
+    },
+    {
+      statement: "ALTER TABLE orders ADD COLUMN note text",
+      method: "exact",
+      want: ["modified orders"],
+    },
+    {
+      statement: "ALTER TABLE orders ALTER COLUMN id TYPE bigint",
+      method: "exact",
+      want: ["modified orders"],
+    },
     { statement: "VACUUM orders", method: "exact", want: [] },
     { statement: "VACUUM FULL orders", method: "exact", want: [] },
     { statement: "VACUUM FREEZE", method: "exact", want: [] },
@@ -85,8 +106,13 @@ describe("while the snapshot is held, the agent is not kept waiting", () => {
       expect(performance.now() - started).toBeLessThan(4_000);
       if (statement.startsWith("LOCK")) await w.client.query("COMMIT");
       const payload = payloadOf(await source.observe([WHOLE], { baseline }));
-      expect([payload.attribution.method, told(payload), gapsOf(payload)]).toEqual([method, want, []]);
-      if (method === "baseline") expect(payload.attribution.reason).toContain("waits for the held snapshot");
+      expect([payload.attribution.method, told(payload), gapsOf(payload)]).toEqual([
+        method,
+        want,
+        [],
+      ]);
+      if (method === "baseline")
+        expect(payload.attribution.reason).toContain("waits for the held snapshot");
     });
 
   claim("DROP DATABASE succeeds, and that the database is gone is said", async () => {
@@ -104,7 +130,8 @@ describe("while the snapshot is held, the agent is not kept waiting", () => {
 });
 
 describe("when the snapshot is gone", () => {
-  const large = "INSERT INTO orders SELECT g, repeat(md5(g::text), 30) FROM generate_series(10, 40000) g";
+  const large =
+    "INSERT INTO orders SELECT g, repeat(md5(g::text), 30) FROM generate_series(10, 40000) g";
 
   claim("held for longer than allowed: digests where they were stored", async () => {
     await using w = await world();
@@ -114,7 +141,10 @@ describe("when the snapshot is gone", () => {
     await w.client.query("UPDATE orders SET status = 'paid' WHERE id = 1");
     await w.client.query("INSERT INTO orders VALUES (9, 'x')");
     const payload = payloadOf(await source.observe([WHOLE], { baseline }));
-    expect(payload.attribution).toMatchObject({ method: "baseline", reason: "the snapshot was let go: held for 0.1 s" });
+    expect(payload.attribution).toMatchObject({
+      method: "baseline",
+      reason: "the snapshot was let go: held for 0.1 s",
+    });
     expect(told(payload)).toEqual(["created orders?id=9", "modified orders?id=1"]);
   });
 
@@ -166,13 +196,19 @@ describe("what cannot be seen is said", () => {
     await w.client.query("INSERT INTO secret VALUES (1)");
     const payload = payloadOf(await source.observe([WHOLE], { baseline }));
     expect(told(payload)).toEqual(["modified orders?id=1"]);
-    expect(gapsOf(payload)).toEqual(["rows_hidden shop:/public/guarded", "rows_hidden shop:/public/secret"]);
+    expect(gapsOf(payload)).toEqual([
+      "rows_hidden shop:/public/guarded",
+      "rows_hidden shop:/public/secret",
+    ]);
     await w.client.query("DROP OWNED BY viewer");
     await w.client.query("DROP ROLE viewer");
   });
 
   claim("transactions that are open, prepared, or making a table", async () => {
-    await using w = await world("CREATE TABLE a (id int PRIMARY KEY)", "CREATE TABLE b (id int PRIMARY KEY)");
+    await using w = await world(
+      "CREATE TABLE a (id int PRIMARY KEY)",
+      "CREATE TABLE b (id int PRIMARY KEY)",
+    );
     await using source = new SqlSurfaceSource({ name: "shop", url: w.url });
     await using baseline = await source.baseline();
     const [one, two] = [await server.connect(w.name), await server.connect(w.name)];
@@ -190,30 +226,42 @@ describe("what cannot be seen is said", () => {
     await one.query("CREATE TABLE hidden (id int)");
     const again = payloadOf(await source.observe([WHOLE], { baseline }));
     expect(told(again)).toEqual(["created b?id=1"]);
-    expect(gapsOf(again).toSorted()).toEqual(["transaction_open shop:/", "transaction_open shop:/public/a"]);
+    expect(gapsOf(again).toSorted()).toEqual([
+      "transaction_open shop:/",
+      "transaction_open shop:/public/a",
+    ]);
     await one.end();
     await two.end();
   });
 
-  claim("fault 20: a table that stays locked is a gap within seconds, and a dropped column is none", async () => {
-    await using w = await world("CREATE TABLE locked (id int PRIMARY KEY)");
-    await using source = new SqlSurfaceSource({ name: "shop", url: w.url });
-    await using baseline = await source.baseline();
-    await w.client.query("ALTER TABLE orders DROP COLUMN status");
-    await w.client.query("DELETE FROM orders WHERE id = 2");
-    await w.client.query("BEGIN");
-    await w.client.query("LOCK TABLE locked IN ACCESS EXCLUSIVE MODE");
-    const started = performance.now();
-    const payload = payloadOf(await source.observe([WHOLE], { baseline }));
-    expect(performance.now() - started).toBeLessThan(10_000);
-    expect(told(payload)).toEqual(["deleted orders?id=2", "modified orders"]);
-    expect(gapsOf(payload).toSorted()).toEqual(["deadline_passed shop:/public/locked", "transaction_open shop:/public/locked"]);
-    await w.client.query("ROLLBACK");
-  });
+  claim(
+    "fault 20: a table that stays locked is a gap within seconds, and a dropped column is none",
+    async () => {
+      await using w = await world("CREATE TABLE locked (id int PRIMARY KEY)");
+      await using source = new SqlSurfaceSource({ name: "shop", url: w.url });
+      await using baseline = await source.baseline();
+      await w.client.query("ALTER TABLE orders DROP COLUMN status");
+      await w.client.query("DELETE FROM orders WHERE id = 2");
+      await w.client.query("BEGIN");
+      await w.client.query("LOCK TABLE locked IN ACCESS EXCLUSIVE MODE");
+      const started = performance.now();
+      const payload = payloadOf(await source.observe([WHOLE], { baseline }));
+      expect(performance.now() - started).toBeLessThan(10_000);
+      expect(told(payload)).toEqual(["deleted orders?id=2", "modified orders"]);
+      expect(gapsOf(payload).toSorted()).toEqual([
+        "deadline_passed shop:/public/locked",
+        "transaction_open shop:/public/locked",
+      ]);
+      await w.client.query("ROLLBACK");
+    },
+  );
 
   claim("more changed rows than are kept", async () => {
     await using w = await world();
-    await using source = new SqlSurfaceSource({ name: "shop", url: w.url }, { limits: { maxRows: 10 } });
+    await using source = new SqlSurfaceSource(
+      { name: "shop", url: w.url },
+      { limits: { maxRows: 10 } },
+    );
     await using baseline = await source.baseline();
     await w.client.query("INSERT INTO orders SELECT g, 'x' FROM generate_series(10, 109) g");
     const payload = payloadOf(await source.observe([WHOLE], { baseline }));
@@ -234,7 +282,10 @@ describe("what cannot be seen is said", () => {
     await using w = await world();
     await using source = new SqlSurfaceSource({ name: "shop", url: w.url });
     const payload = payloadOf(await source.observe([WHOLE]));
-    expect([payload.attribution.method, gapsOf(payload)]).toEqual(["none", ["baseline_missing shop:/"]]);
+    expect([payload.attribution.method, gapsOf(payload)]).toEqual([
+      "none",
+      ["baseline_missing shop:/"],
+    ]);
   });
 });
 
@@ -278,12 +329,32 @@ describe("stored digests", () => {
         "deleted orders?id=3",
         "modified orders?id=2",
       ]);
-      const modified = payload.entries.find(({ change, uri }) => change === "modified" && uri.includes("orders"));
+      const modified = payload.entries.find(
+        ({ change, uri }) => change === "modified" && uri.includes("orders"),
+      );
       expect(modified?.before?.row).toMatchObject({ partial: true, key: ["id"] });
       expect(modified?.now?.row?.columns.map(({ value }) => value)).toEqual(["2", "paid"]);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
+  });
+});
+
+describe("too many rows", () => {
+  claim("what a row was and what it is are kept together", async () => {
+    await using w = await world("INSERT INTO orders SELECT g, 'x' FROM generate_series(10, 500) g");
+    await using source = new SqlSurfaceSource(
+      { name: "shop", url: w.url },
+      { limits: { maxRows: 20 } },
+    );
+    await using baseline = await source.baseline();
+    await w.client.query("UPDATE orders SET status = 'y' WHERE id > 9");
+    const payload = payloadOf(await source.observe([WHOLE], { baseline }));
+    expect(payload.entries.map(({ change }) => change)).toEqual(Array(20).fill("modified"));
+    expect([payload.coverage.total, gapsOf(payload)]).toEqual([
+      491,
+      ["row_limit_exceeded shop:/public/orders"],
+    ]);
   });
 });
 

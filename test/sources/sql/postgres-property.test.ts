@@ -1,7 +1,7 @@
-import type pg from "pg";
+import type { Client } from "pg";
 import { expect, test } from "vitest";
 import type { SurfaceEntry } from "../../../src/core/entry.ts";
-import type { SurfacePayload } from "../../../src/core/observation.ts";
+import type { Observation, SurfacePayload } from "../../../src/core/observation.ts";
 import { SqlSurfaceSource } from "../../../src/sources/sql/source.ts";
 import { postgresMissing, startPostgres } from "../../worlds/postgres-server.ts";
 import {
@@ -29,8 +29,13 @@ function lineOf({ change, uri, now, before }: SurfaceEntry): string {
   return `${change} loose (${values.join(",")})`;
 }
 
+function payloadOf(observation: Observation | undefined): SurfacePayload {
+  if (observation?.payload.kind !== "surface") throw new Error("no surface was observed");
+  return observation.payload;
+}
+
 /** The rule that looks right: a row is new when its transaction is not visible in the snapshot of before. */
-async function naiveNewRows(client: pg.Client, snapshot: string): Promise<number> {
+async function naiveNewRows(client: Client, snapshot: string): Promise<number> {
   const { rows } = await client.query<{ n: string }>(
     `SELECT count(*) AS n FROM big WHERE NOT pg_visible_in_snapshot(
        ((pg_snapshot_xmax(pg_current_snapshot())::text::bigint >> 32 << 32) + xmin::text::bigint)::text::xid8, $1)`,
@@ -62,7 +67,9 @@ test(
         await randomSteps(across, random, SIZE, 1);
       }
       const id = Math.floor(random(SIZE.rows) / 3) * 3 + 1;
-      await across.query(`UPDATE big SET n = n + 1 WHERE id BETWEEN ${id} AND ${id + 6} AND id % 3 = 1`);
+      await across.query(
+        `UPDATE big SET n = n + 1 WHERE id BETWEEN ${id} AND ${id + 6} AND id % 3 = 1`,
+      );
       await using source = new SqlSurfaceSource({ name: "shop", url });
       await using baseline = await source.baseline();
       const { rows } = await main.query<{ s: string }>("SELECT pg_current_snapshot()::text AS s");
@@ -76,14 +83,19 @@ test(
       const want = difference(before, now);
       // What a transaction rewrote and what one inserted are both new rows of the table.
       const wantNew = want.filter((line) => /^(created|modified) big/.test(line)).length;
-      const { entries, coverage, attribution } = observation?.payload as SurfacePayload;
-      const got = entries.filter(({ change }) => change !== "touched").map(lineOf).toSorted();
+      const { entries, coverage, attribution } = payloadOf(observation);
+      const got = entries
+        .filter(({ change }) => change !== "touched")
+        .map(lineOf)
+        .toSorted();
       expect(attribution.method).toBe("exact");
       expect(got, `seed ${seed}`).toEqual(want);
       expect(coverage.gaps.map(({ code, location }) => `${code} ${location}`)).toEqual([
         "transaction_open shop:/public/small_0",
       ]);
-      const touched = entries.filter(({ change, uri }) => change === "touched" && uri.includes("/big?")).length;
+      const touched = entries.filter(
+        ({ change, uri }) => change === "touched" && uri.includes("/big?"),
+      ).length;
       if ((await naiveNewRows(main, rows[0]?.s ?? "")) !== wantNew + touched) naiveMisses += 1;
       await open.query("ROLLBACK");
       before = now;

@@ -227,7 +227,11 @@ const ROWS: readonly Row[] = [
   {
     claim: "the same table made again with some of its rows",
     world: ORDERS,
-    run: ["CREATE TABLE other AS SELECT * FROM orders WHERE id < 3", "DROP TABLE orders", "ALTER TABLE other RENAME TO orders"],
+    run: [
+      "CREATE TABLE other AS SELECT * FROM orders WHERE id < 3",
+      "DROP TABLE orders",
+      "ALTER TABLE other RENAME TO orders",
+    ],
     want: ["modified orders", "deleted orders?id=3"],
   },
 ];

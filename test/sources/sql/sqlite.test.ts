@@ -48,7 +48,9 @@ const told = (observation: Observation): readonly string[] =>
     .map(({ change, uri }) => `${change} ${uri.replace("shop:/", "")}`)
     .toSorted();
 const gapsOf = ({ payload }: Observation): readonly string[] =>
-  payload.kind === "surface" ? payload.coverage.gaps.map(({ code, location }) => `${code} ${location}`) : [];
+  payload.kind === "surface"
+    ? payload.coverage.gaps.map(({ code, location }) => `${code} ${location}`)
+    : [];
 
 function use(file: string, ...statements: readonly string[]): void {
   const database = sqliteDriver()(file);
@@ -85,32 +87,57 @@ const ROWS: readonly Row[] = [
   {
     claim: "a number that becomes a text, and one that becomes a fraction of equal value",
     world: ORDERS,
-    run: ["UPDATE orders SET total = '5' WHERE id = 1", "UPDATE orders SET total = 5.0 WHERE id = 2"],
+    run: [
+      "UPDATE orders SET total = '5' WHERE id = 1",
+      "UPDATE orders SET total = 5.0 WHERE id = 2",
+    ],
     want: ["modified orders?id=1", "modified orders?id=2"],
   },
   {
     claim: "upper and lower case in a column that ignores case",
-    world: ["CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT COLLATE NOCASE)", "INSERT INTO t VALUES (1, 'a')"],
+    world: [
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT COLLATE NOCASE)",
+      "INSERT INTO t VALUES (1, 'a')",
+    ],
     run: ["UPDATE t SET a = 'A'"],
     want: ["modified t?id=1"],
   },
   {
     claim: "a text after a NUL",
-    world: ["CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)", "INSERT INTO t VALUES (1, 'x' || char(0) || 'y')"],
+    world: [
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)",
+      "INSERT INTO t VALUES (1, 'x' || char(0) || 'y')",
+    ],
     run: ["UPDATE t SET a = 'x' || char(0) || 'z'"],
     want: ["modified t?id=1"],
   },
   {
     claim: "integers beyond 2^53",
-    world: ["CREATE TABLE t (id INTEGER PRIMARY KEY, a)", "INSERT INTO t VALUES (9007199254740993, 9007199254740993)"],
+    world: [
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, a)",
+      "INSERT INTO t VALUES (9007199254740993, 9007199254740993)",
+    ],
     run: ["UPDATE t SET a = 9007199254740992"],
     want: ["modified t?id=9007199254740993"],
   },
   {
     claim: "tables made, dropped and altered",
     world: [...ORDERS, "CREATE TABLE old (id INTEGER PRIMARY KEY)", "INSERT INTO old VALUES (7)"],
-    run: ["CREATE TABLE stash (id TEXT PRIMARY KEY)", "INSERT INTO stash VALUES ('a/b')", "DROP TABLE old", "ALTER TABLE orders ADD COLUMN note TEXT DEFAULT 'none'", "UPDATE orders SET note = 'x' WHERE id = 2"],
-    want: ["created stash", "created stash?id=a%2Fb", "deleted old", "deleted old?id=7", "modified orders", "modified orders?id=2"],
+    run: [
+      "CREATE TABLE stash (id TEXT PRIMARY KEY)",
+      "INSERT INTO stash VALUES ('a/b')",
+      "DROP TABLE old",
+      "ALTER TABLE orders ADD COLUMN note TEXT DEFAULT 'none'",
+      "UPDATE orders SET note = 'x' WHERE id = 2",
+    ],
+    want: [
+      "created stash",
+      "created stash?id=a%2Fb",
+      "deleted old",
+      "deleted old?id=7",
+      "modified orders",
+      "modified orders?id=2",
+    ],
   },
   {
     claim: "a table without a key, by how many there are of each row",
@@ -120,14 +147,23 @@ const ROWS: readonly Row[] = [
   },
   {
     claim: "a composite key without row ids",
-    world: ["CREATE TABLE t (a TEXT, b INT, c INT, PRIMARY KEY (b, a)) WITHOUT ROWID", "INSERT INTO t VALUES ('x', 1, 1)"],
+    world: [
+      "CREATE TABLE t (a TEXT, b INT, c INT, PRIMARY KEY (b, a)) WITHOUT ROWID",
+      "INSERT INTO t VALUES ('x', 1, 1)",
+    ],
     run: ["UPDATE t SET c = 2"],
     want: ["modified t?b=1&a=x"],
   },
   {
     claim: "the whole table written again",
     world: ORDERS,
-    run: ["CREATE TABLE k AS SELECT * FROM orders", "DELETE FROM orders", "INSERT INTO orders SELECT * FROM k", "DROP TABLE k", "VACUUM"],
+    run: [
+      "CREATE TABLE k AS SELECT * FROM orders",
+      "DELETE FROM orders",
+      "INSERT INTO orders SELECT * FROM k",
+      "DROP TABLE k",
+      "VACUUM",
+    ],
     want: [],
   },
 ];
@@ -140,7 +176,9 @@ describe("the delta of a SQLite database", () => {
       mkdirOf(w.file);
       use(w.file, `PRAGMA journal_mode = ${journal}`, ...row.world);
       const observation = await observed(w.source, () => use(w.file, ...row.run));
-      const short = row.claim.includes("without a key") ? told(observation).map((each) => each.split(" ")[0]) : told(observation);
+      const short = row.claim.includes("without a key")
+        ? told(observation).map((each) => each.split(" ")[0])
+        : told(observation);
       expect(short).toEqual([...row.want].toSorted());
       expect(gapsOf(observation)).toEqual(row.gaps ?? []);
     });
@@ -173,7 +211,9 @@ describe("the delta of a SQLite database", () => {
       writer.exec("PRAGMA cache_size = 1");
       writer.exec("PRAGMA cache_spill = 1");
       writer.exec("BEGIN");
-      writer.exec("INSERT INTO orders WITH RECURSIVE g(n) AS (SELECT 10 UNION ALL SELECT n + 1 FROM g WHERE n < 3000) SELECT n, hex(randomblob(200)), 1 FROM g");
+      writer.exec(
+        "INSERT INTO orders WITH RECURSIVE g(n) AS (SELECT 10 UNION ALL SELECT n + 1 FROM g WHERE n < 3000) SELECT n, hex(randomblob(200)), 1 FROM g",
+      );
     });
     writer?.close();
     expect(gapsOf(observation)).toEqual(["transaction_open shop:/"]);
@@ -186,14 +226,19 @@ describe("the delta of a SQLite database", () => {
     const made = await observed(w.source, () => use(w.file, ...ORDERS));
     expect(told(made)).toHaveLength(4);
     const removed = await observed(w.source, () => rmSync(w.file));
-    expect(told(removed)).toEqual(["deleted orders", ...[1, 2, 3].map((id) => `deleted orders?id=${id}`)]);
+    expect(told(removed)).toEqual([
+      "deleted orders",
+      ...[1, 2, 3].map((id) => `deleted orders?id=${id}`),
+    ]);
   });
 
   test("a corrupt file is a gap, not a crash", async () => {
     using w = world();
     mkdirOf(w.file);
     use(w.file, ...ORDERS);
-    const observation = await observed(w.source, () => writeFileSync(w.file, "this is no database".repeat(500)));
+    const observation = await observed(w.source, () =>
+      writeFileSync(w.file, "this is no database".repeat(500)),
+    );
     expect(observation.acquisition).toBe("unavailable");
     expect(gapsOf(observation)).toEqual(["database_unavailable shop:/"]);
   });
@@ -211,7 +256,9 @@ describe("the delta of a SQLite database", () => {
     const baseline = await w.source.openBaseline(kept);
     const [observation] = await w.source.observe([WHOLE], { baseline });
     expect(observation === undefined ? [] : told(observation)).toEqual(["deleted orders?id=2"]);
-    expect(existsSync(join(w.folder, "copies")) ? readdirSync(join(w.folder, "copies")) : []).toEqual([]);
+    expect(
+      existsSync(join(w.folder, "copies")) ? readdirSync(join(w.folder, "copies")) : [],
+    ).toEqual([]);
   });
 
   test("aborted, it rejects with the reason at once", async () => {

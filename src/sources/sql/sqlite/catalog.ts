@@ -47,7 +47,13 @@ export function readSqliteCatalog(
     const hasNull = isNullable && holdsNull(database, schema, name, found.key);
     const definition = typeof sql === "string" ? sql : "";
     const key = hasNull ? [] : found.key;
-    tables.set(name, { name, uri: tableUri(root, [name]), columns: found.columns, key, definition });
+    tables.set(name, {
+      name,
+      uri: tableUri(root, [name]),
+      columns: found.columns,
+      key,
+      definition,
+    });
   }
   return { tables, others };
 }
@@ -67,7 +73,11 @@ function columnsOf(
   for (const { name, type, required, fallback, pk } of rows) {
     if (typeof name !== "string") continue;
     const declared = typeof type === "string" && type !== "" ? type.toLowerCase() : "any";
-    columns.push({ name, type: declared, fallback: typeof fallback === "string" ? fallback : null });
+    columns.push({
+      name,
+      type: declared,
+      fallback: typeof fallback === "string" ? fallback : null,
+    });
     if (Number(pk) > 0) key.push({ name, place: Number(pk) });
     if (Number(required) === 0) nullable.add(name);
   }

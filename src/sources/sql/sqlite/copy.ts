@@ -1,5 +1,14 @@
 import { createHash } from "node:crypto";
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 
 /** The files of a database beside its own: what is not yet in it, and what undoes a half-done transaction. */
@@ -30,7 +39,9 @@ export type CopyResult =
 export function copySqlite(file: string, folder: string): CopyResult {
   try {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const first = SUFFIXES.map((suffix) => readWhole(`${file}${suffix}`, join(folder, `copy.db${suffix}`)));
+      const first = SUFFIXES.map((suffix) =>
+        readWhole(`${file}${suffix}`, join(folder, `copy.db${suffix}`)),
+      );
       if (first[0] === undefined) return { kind: "missing" };
       const second = SUFFIXES.map((suffix) => readWhole(`${file}${suffix}`, undefined));
       const isSame = first.every((each, index) => each?.digest === second[index]?.digest);
@@ -74,7 +85,7 @@ function readWhole(
     let bytes = 0;
     for (let read = readSync(from, buffer); read > 0; read = readSync(from, buffer)) {
       hash.update(buffer.subarray(0, read));
-      for (let at = 0; to !== undefined && at < read; ) at += writeSync(to, buffer, at, read - at);
+      if (to !== undefined) writeAll(to, buffer.subarray(0, read));
       bytes += read;
     }
     return { digest: hash.digest("hex"), bytes };
@@ -82,6 +93,10 @@ function readWhole(
     closeSync(from);
     if (to !== undefined) closeSync(to);
   }
+}
+
+function writeAll(handle: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length;) at += writeSync(handle, bytes, at);
 }
 
 function openExisting(file: string): number | undefined {

@@ -5,7 +5,14 @@ import { rowEntry, rowState, type RowChange } from "../row-entry.ts";
 import { tableChanges } from "../table-changes.ts";
 import { isRow, readSqliteCatalog, rowsOf, type SqliteRow, type SqliteTable } from "./catalog.ts";
 import type { OpenSqlite, SqliteDatabase } from "./driver.ts";
-import { literal, quoted, tagged, typedColumns, untagged, type TextEncodingName } from "./values.ts";
+import {
+  literal,
+  quoted,
+  tagged,
+  typedColumns,
+  untagged,
+  type TextEncodingName,
+} from "./values.ts";
 
 export interface DiffTask {
   readonly root: string;
@@ -110,12 +117,9 @@ class TableDiff {
     const { before, now } = this.#pair;
     const table = now ?? before;
     if (table === undefined) return { entries: [], gaps: [], hidden: 0 };
-    const isKeyed = table.key.length > 0 && sameNames(table.key, before?.key ?? table.key);
-    const isOneSided = before === undefined || now === undefined;
-    if (!isKeyed && !isOneSided && !sameNames(namesOf(before), namesOf(now)))
-      return { entries: [], hidden: 0, gaps: [gap("table_rewritten", table.uri)] };
-    if (isKeyed) this.#byKey(table);
-    else this.#alike({ ...table, key: [] });
+    if (isKeyed(table, before)) this.#byKey(table);
+    else if (isComparable(before, now)) this.#alike({ ...table, key: [] });
+    else return { entries: [], hidden: 0, gaps: [gap("table_rewritten", table.uri)] };
     return { entries: this.#entries, gaps: [], hidden: this.#hidden };
   }
 
@@ -126,13 +130,15 @@ class TableDiff {
     const [first = ""] = table.key;
     const absent = (side: string): string => `${side}.${quoted(first)} IS NULL`;
     if (now !== undefined) {
-      const from = before === undefined ? "" : ` LEFT JOIN old.${name} AS o ON ${on} WHERE ${absent("o")}`;
+      const from =
+        before === undefined ? "" : ` LEFT JOIN old.${name} AS o ON ${on} WHERE ${absent("o")}`;
       this.#each(`SELECT ${listed(now, "n", "n")} FROM main.${name} AS n${from}`, (row) => {
         this.#add(table, "created", undefined, this.#side(now, row, "n"));
       });
     }
     if (before !== undefined) {
-      const from = now === undefined ? "" : ` LEFT JOIN main.${name} AS n ON ${on} WHERE ${absent("n")}`;
+      const from =
+        now === undefined ? "" : ` LEFT JOIN main.${name} AS n ON ${on} WHERE ${absent("n")}`;
       this.#each(`SELECT ${listed(before, "o", "o")} FROM old.${name} AS o${from}`, (row) => {
         this.#add(table, "deleted", this.#side(before, row, "o"), undefined);
       });
@@ -152,8 +158,12 @@ class TableDiff {
     const { before, now } = this.#pair;
     const name = quoted(table.name);
     const sides = [
-      ...(now === undefined ? [] : [`SELECT ${listed(table, "t", "n")}, 1 AS weight FROM main.${name} AS t`]),
-      ...(before === undefined ? [] : [`SELECT ${listed(table, "t", "n")}, -1 AS weight FROM old.${name} AS t`]),
+      ...(now === undefined
+        ? []
+        : [`SELECT ${listed(table, "t", "n")}, 1 AS weight FROM main.${name} AS t`]),
+      ...(before === undefined
+        ? []
+        : [`SELECT ${listed(table, "t", "n")}, -1 AS weight FROM old.${name} AS t`]),
     ];
     const names = table.columns.map((_, index) => `n${index}`).join(", ");
     this.#each(
@@ -193,7 +203,10 @@ class TableDiff {
     }
     const told: RowChange = {
       change,
-      before: before === undefined ? undefined : rowState({ ...before.shape, key: table.key }, before.values),
+      before:
+        before === undefined
+          ? undefined
+          : rowState({ ...before.shape, key: table.key }, before.values),
       now: now === undefined ? undefined : rowState({ ...now.shape, key: table.key }, now.values),
     };
     const { shape, values } = now ?? before ?? { shape: table, values: [] };
@@ -201,8 +214,20 @@ class TableDiff {
   }
 }
 
+/** True where one key tells the rows of both sides apart. */
+function isKeyed({ key }: SqliteTable, before: SqliteTable | undefined): boolean {
+  return key.length > 0 && sameNames(key, before?.key ?? key);
+}
+
+/** Without a key, only rows of the same columns can be compared. */
+function isComparable(before: SqliteTable | undefined, now: SqliteTable | undefined): boolean {
+  return before === undefined || now === undefined || sameNames(namesOf(before), namesOf(now));
+}
+
 interface Side {
-  readonly shape: Omit<SqliteTable, "columns"> & { readonly columns: readonly { name: string; type: string }[] };
+  readonly shape: Omit<SqliteTable, "columns"> & {
+    readonly columns: readonly { name: string; type: string }[];
+  };
   readonly values: readonly (string | null)[];
 }
 

@@ -38,14 +38,18 @@ export function sqliteDriver(): OpenSqlite {
 function load(name: string): object | undefined {
   try {
     const found: unknown = require(name);
-    return typeof found === "object" || typeof found === "function" ? (found ?? undefined) : undefined;
+    return typeof found === "object" || typeof found === "function"
+      ? (found ?? undefined)
+      : undefined;
   } catch {
     return undefined;
   }
 }
 
 function named(found: object, name: string): Constructor | undefined {
-  return name in found ? asConstructor((found as Readonly<Record<string, object>>)[name]) : undefined;
+  return name in found
+    ? asConstructor((found as Readonly<Record<string, object>>)[name])
+    : undefined;
 }
 
 function asConstructor(found: object | undefined): Constructor | undefined {

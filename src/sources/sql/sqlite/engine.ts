@@ -5,13 +5,14 @@ import { join, resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import { UpheldError } from "../../../core/errors.ts";
-import { gap } from "../../../core/gap.ts";
+import { gap, type Gap } from "../../../core/gap.ts";
 import { Digest } from "../../../core/ids.ts";
 import { Timestamp, timestampOf } from "../../../core/timestamp.ts";
 import type { LookLimits, SqlDelta } from "../delta.ts";
 import type { SqlBaseline, SqlEngine } from "../engine.ts";
 import { sha256 } from "../place.ts";
 import type { CopyResult } from "./copy.ts";
+import type { DiffResult } from "./diff.ts";
 import { sqliteDriver } from "./driver.ts";
 import type { SqliteResult, SqliteTask } from "./worker.ts";
 
@@ -24,7 +25,11 @@ export interface SqliteOptions {
 
 interface SqliteBaseline extends SqlBaseline {
   /** The folder with the copy; the copy is missing where there was no database. */
-  readonly copy: { readonly folder: string; readonly file: string | undefined; readonly isOpen: boolean };
+  readonly copy: {
+    readonly folder: string;
+    readonly file: string | undefined;
+    readonly isOpen: boolean;
+  };
 }
 
 const Saved = z.object({
@@ -47,19 +52,34 @@ export function sqliteEngine(options: SqliteOptions): SqlEngine {
       const result = await copyOf(file, folder, signal);
       if (result.kind !== "copied" && result.kind !== "missing") {
         await rm(folder, { recursive: true, force: true });
-        throw new UpheldError("database_unavailable", `the database ${options.root}: ${told(result)}`);
+        throw new UpheldError(
+          "database_unavailable",
+          `the database ${options.root}: ${told(result)}`,
+        );
       }
-      const digest = Digest.parse(`sha256:${result.kind === "copied" ? result.digest : sha256("")}`);
+      const digest = Digest.parse(
+        `sha256:${result.kind === "copied" ? result.digest : sha256("")}`,
+      );
       const kept = result.kind === "copied" ? result.file : undefined;
       const copy = { folder, file: kept, isOpen: result.kind === "copied" && result.isOpen };
-      return baselineOf(copy, { digest, takenAt: timestampOf(BigInt(Date.now()) * 1_000_000n) }, true);
+      return baselineOf(
+        copy,
+        { digest, takenAt: timestampOf(BigInt(Date.now()) * 1_000_000n) },
+        true,
+      );
     },
     async save(baseline, folder) {
       const { copy } = sqliteBaseline(baseline);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       if (copy.file !== undefined) await cp(copy.folder, join(folder, "copy"), { recursive: true });
       const { digest, takenAt } = baseline;
-      const saved = { schemaVersion: 1, digest, takenAt, exists: copy.file !== undefined, isOpen: copy.isOpen };
+      const saved = {
+        schemaVersion: 1,
+        digest,
+        takenAt,
+        exists: copy.file !== undefined,
+        isOpen: copy.isOpen,
+      };
       writeFileSync(join(folder, "sqlite.json"), `${JSON.stringify(saved)}\n`, { mode: 0o600 });
     },
     open: (folder) => openSaved(resolve(folder)),
@@ -75,7 +95,9 @@ async function openSaved(folder: string): Promise<SqliteBaseline> {
     const file = saved.exists ? join(folder, "copy", "copy.db") : undefined;
     return baselineOf({ folder: join(folder, "copy"), file, isOpen: saved.isOpen }, saved, false);
   } catch (cause) {
-    throw new UpheldError("state_invalid", "the stored copy of a database cannot be read", { cause });
+    throw new UpheldError("state_invalid", "the stored copy of a database cannot be read", {
+      cause,
+    });
   }
 }
 
@@ -111,27 +133,45 @@ async function look(
   // A copy of the copy, since opening writes beside it and a baseline may be asked twice.
   const old = await scratch(options);
   try {
-    const result = await copyOf(resolve(options.file), folder, signal);
-    if (result.kind !== "copied" && result.kind !== "missing") return gone(root, result);
-    const base = { method: "baseline" as const, readBytes: result.kind === "copied" ? result.bytes : 0 };
-    if (before === undefined) return { ...NOTHING, ...base, method: "none", gaps: [gap("baseline_missing", `${root}:/`)] };
-    if (before.copy.file !== undefined) await cp(before.copy.folder, old, { recursive: true });
-    const task: SqliteTask = {
-      kind: "diff",
-      root,
-      before: before.copy.file === undefined ? undefined : join(old, "copy.db"),
-      now: result.kind === "copied" ? result.file : undefined,
-      maxRows,
+    const now = await copyOf(resolve(options.file), folder, signal);
+    if (now.kind !== "copied" && now.kind !== "missing") return gone(root, now);
+    if (before === undefined) return missing(root);
+    const { copy } = before;
+    if (copy.file !== undefined) await cp(copy.folder, old, { recursive: true });
+    const files = {
+      before: copy.file === undefined ? undefined : join(old, "copy.db"),
+      now: now.kind === "copied" ? now.file : undefined,
     };
-    const found = await inThread(task, signal);
+    const found = await inThread({ kind: "diff", root, maxRows, ...files }, signal);
     if (found.kind === "package_missing") throw new UpheldError("package_missing", found.message);
     if (found.kind !== "diff") return gone(root, found);
-    const isOpen = before.copy.isOpen || (result.kind === "copied" && result.isOpen);
-    const open = isOpen ? [gap("transaction_open", `${root}:/`)] : [];
-    return { ...base, ...found.result, gaps: [...open, ...found.result.gaps], baseline: before.digest };
+    return deltaOf(root, before, now, found.result);
   } finally {
     for (const each of [folder, old]) rmSync(each, { recursive: true, force: true });
   }
+}
+
+function missing(root: string): SqlDelta {
+  return { ...NOTHING, readBytes: 0, method: "none", gaps: [gap("baseline_missing", `${root}:/`)] };
+}
+
+function deltaOf(
+  root: string,
+  { copy, digest }: SqliteBaseline,
+  now: CopyResult,
+  found: DiffResult,
+): SqlDelta {
+  const gaps = [...openGaps(root, copy.isOpen || isOpen(now)), ...found.gaps];
+  const readBytes = now.kind === "copied" ? now.bytes : 0;
+  return { ...found, method: "baseline", baseline: digest, readBytes, gaps };
+}
+
+function isOpen(copied: CopyResult): boolean {
+  return copied.kind === "copied" && copied.isOpen;
+}
+
+function openGaps(root: string, open: boolean): readonly Gap[] {
+  return open ? [gap("transaction_open", `${root}:/`)] : [];
 }
 
 const NOTHING = { entries: [], hidden: 0, tables: 0, metadata: {} };
@@ -149,7 +189,11 @@ function told(why: Unread): string {
   return "code" in why ? `it cannot be read (${why.code})` : why.kind;
 }
 
-async function copyOf(file: string, folder: string, signal: AbortSignal | undefined): Promise<CopyResult> {
+async function copyOf(
+  file: string,
+  folder: string,
+  signal: AbortSignal | undefined,
+): Promise<CopyResult> {
   const done = await inThread({ kind: "copy", file, folder }, signal);
   if (done.kind === "copy") return done.result;
   return { kind: "unreadable", code: done.kind === "unreadable" ? done.code : done.kind };

@@ -28,7 +28,7 @@ export interface TypedValue {
 export function untagged(text: unknown, encoding: TextEncodingName, declared: string): TypedValue {
   if (typeof text !== "string") return { type: declared, value: null };
   const rest = text.slice(1);
-  switch (text[0]) {
+  switch (text.charAt(0)) {
     case "i":
       return { type: "integer", value: rest };
     case "r":

@@ -16,6 +16,7 @@ export type SqliteResult =
   | { readonly kind: "package_missing"; readonly message: string };
 
 // Given by the engine that starts this thread.
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 if (parentPort !== null) parentPort.postMessage(perform(workerData as SqliteTask));
 
 function perform(task: SqliteTask): SqliteResult {
