@@ -9,10 +9,11 @@ import { row as contentAgainstRg } from "./rows/b-content-against-rg.mjs";
 import { row as contentAgainstPython } from "./rows/c-content-against-python.mjs";
 import { row as isolate } from "./rows/d-isolate.mjs";
 import { row as memory } from "./rows/e-memory.mjs";
+import { row as rows } from "./rows/f-rows.mjs";
 import { formatTable } from "./table.mjs";
 import { openTrees } from "./trees.mjs";
 
-const ROWS = [delta, contentAgainstRg, contentAgainstPython, isolate, memory];
+const ROWS = [delta, contentAgainstRg, contentAgainstPython, isolate, memory, rows];
 // change-tree.mjs changes files among the first 1,000.
 const FEWEST_FILES = 1000;
 

@@ -55,6 +55,14 @@ export function expectMethod(stdout, wanted) {
   expectEqual("attribution method", subGoal.method, wanted);
 }
 
+/** Lines of a diff on each side. */
+export function countDiffLines(stdout) {
+  const lines = readFileSync(stdout, "utf8").split("\n");
+  return Object.fromEntries(
+    ["<", ">"].map((side) => [side, lines.filter((line) => line.startsWith(side)).length]),
+  );
+}
+
 /** The id by which `upheld discard` knows the run. */
 export function runId(stdout) {
   const { run } = readRun(stdout);

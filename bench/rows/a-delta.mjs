@@ -1,5 +1,12 @@
-import { readFileSync } from "node:fs";
-import { bench, expectDelta, expectEqual, limits, upheld, upheldMissing } from "../upheld.mjs";
+import {
+  bench,
+  countDiffLines,
+  expectDelta,
+  expectEqual,
+  limits,
+  upheld,
+  upheldMissing,
+} from "../upheld.mjs";
 import { undoChanges } from "../trees.mjs";
 
 const change = [process.execPath, bench("change-tree.mjs"), "."];
@@ -40,16 +47,9 @@ export const row = {
         needs: ["sh", "find", "xargs", "sha256sum", "diff"],
         cwd: root,
         expect: (stdout) =>
-          expectEqual("lines of the diff", countLines(stdout), { "<": 80, ">": 80 }),
+          expectEqual("lines of the diff", countDiffLines(stdout), { "<": 80, ">": 80 }),
         reset: () => undoChanges(root),
       },
     };
   },
 };
-
-function countLines(stdout) {
-  const lines = readFileSync(stdout, "utf8").split("\n");
-  return Object.fromEntries(
-    ["<", ">"].map((side) => [side, lines.filter((line) => line.startsWith(side)).length]),
-  );
-}

@@ -31,15 +31,18 @@ export async function differingPlaces(
   observer: Observer,
   leaf: Leaf,
 ): Promise<DifferingPlaces> {
-  const fresh = await places(
-    observer.client,
-    `SELECT ctid::text FROM ONLY ${leaf.name} WHERE age(xmin) BETWEEN 0 AND $1::int4 LIMIT ${MAX_CANDIDATES}`,
-    [observer.sinceBaseline],
-  );
-  const stale = await places(
-    held,
-    `SELECT ctid::text FROM ONLY ${leaf.name} WHERE xmax <> '0'::xid LIMIT ${MAX_CANDIDATES}`,
-    [],
+  // Each side is a process of the server of its own: they scan at the same time.
+  const [fresh, stale] = await bothOf(
+    places(
+      observer.client,
+      `SELECT ctid::text FROM ONLY ${leaf.name} WHERE age(xmin) BETWEEN 0 AND $1::int4 LIMIT ${MAX_CANDIDATES}`,
+      [observer.sinceBaseline],
+    ),
+    places(
+      held,
+      `SELECT ctid::text FROM ONLY ${leaf.name} WHERE xmax <> '0'::xid LIMIT ${MAX_CANDIDATES}`,
+      [],
+    ),
   );
   if (fresh.length === MAX_CANDIDATES || stale.length === MAX_CANDIDATES)
     throw new TooManyCandidates();
@@ -47,6 +50,12 @@ export async function differingPlaces(
     before: await without(stale, observer.client, leaf),
     now: await without(fresh, held, leaf),
   };
+}
+
+/** Waits for both, also where one fails: nothing may run on behind a failure. */
+async function bothOf<T>(one: Promise<T>, other: Promise<T>): Promise<readonly [T, T]> {
+  await Promise.allSettled([one, other]);
+  return [await one, await other];
 }
 
 /** More rows were written or locked than are looked at. */
