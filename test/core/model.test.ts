@@ -167,6 +167,7 @@ describe("kinds", () => {
       [
         ["content_written", "existential"],
         ["content_removed", "existential"],
+        ["rows_changed", "exact"],
         ["changed_only", "universal"],
         ["said", "existential"],
         ["objective_met", "existential"],
@@ -282,7 +283,7 @@ describe("ids and limits", () => {
       expect(() => limitsOf({ maxFiles: bad })).toThrow(
         expect.objectContaining({ code: "argument_invalid" }),
       );
-    expect(() => limitsOf({ maxRows: 1 } as never)).toThrow("maxRows is no limit");
+    expect(() => limitsOf({ maxTables: 1 } as never)).toThrow("maxTables is no limit");
   });
 
   test("a limit tells of itself by a gap that exists, or a count", () => {
