@@ -1,4 +1,4 @@
-import { Client } from "pg";
+import type { Client } from "pg";
 import { UpheldError } from "../../core/errors.ts";
 
 export type SqlValue = string | null;
@@ -43,7 +43,7 @@ export async function connectPostgres(
   url: string,
   options: { readonly statementTimeoutMs: number },
 ): Promise<SqlClient> {
-  const client = open(url);
+  const client = await open(url);
   let lost = false;
   // A lost connection also rejects its query; without a listener this event would end the process.
   client.on("error", () => {
@@ -86,9 +86,11 @@ export async function connectPostgres(
   return own;
 }
 
-function open(url: string): Client {
+async function open(url: string): Promise<Client> {
+  // Loaded when it is needed: most runs watch no database, and start sooner without it.
+  const postgres = await import("pg");
   try {
-    return new Client({
+    return new postgres.Client({
       connectionString: url,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
