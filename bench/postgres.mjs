@@ -29,7 +29,8 @@ export async function startPostgres(folder) {
   const data = join(folder, "data");
   const [initdb, ...args] = asUser([
     join(programs(), "initdb"),
-    ...["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"],
+    ..."-U postgres -A trust -E UTF8 --locale=C --no-sync -D".split(" "),
+    data,
   ]);
   const made = spawnSync(initdb, args, { encoding: "utf8", cwd: folder });
   if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
