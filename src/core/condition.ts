@@ -3,6 +3,7 @@ import { LocatorText } from "./locator.ts";
 import { Matcher } from "./matcher.ts";
 import { defineKinds } from "./registry.ts";
 import { Match } from "./scorable.ts";
+import { CallOutcome } from "./tool-call.ts";
 
 /** "existential": one witness settles it. "universal": one counterexample does. "exact": both sides need proof. */
 export type Polarity = "existential" | "universal" | "exact";
@@ -36,6 +37,46 @@ export const ChangedOnly = z
   })
   .readonly();
 export type ChangedOnly = z.infer<typeof ChangedOnly>;
+
+const callCount = z.int().min(0).max(1_000_000);
+
+/**
+ * Calls of one tool: each named argument equal, others may stand beside; without an outcome every attempt counts. At least one
+ * where no count is given, and exactly one where the order is exact.
+ */
+export const CallRequirement = z
+  .strictObject({
+    name: z.string().min(1),
+    arguments: z.record(z.string(), z.json()).readonly().optional(),
+    outcome: CallOutcome.optional(),
+    count: callCount.optional(),
+    atLeast: callCount.optional(),
+    atMost: callCount.optional(),
+  })
+  .readonly()
+  .refine(
+    ({ count, atLeast, atMost }) =>
+      count === undefined || (atLeast === undefined && atMost === undefined),
+    "either count, or atLeast and atMost",
+  )
+  .refine(
+    ({ atLeast, atMost }) => atLeast === undefined || atMost === undefined || atLeast <= atMost,
+    "atLeast is above atMost",
+  );
+export type CallRequirement = z.infer<typeof CallRequirement>;
+
+/**
+ * Tools were called. "any": so many calls of each, in whatever order. "in_order": and the required calls stand in this order,
+ * others between them. "exact": these calls in this order, and no other call at all.
+ */
+export const ToolsCalled = z
+  .strictObject({
+    kind: z.literal("tools_called"),
+    requirements: z.array(CallRequirement).min(1).max(100).readonly(),
+    order: z.enum(["any", "in_order", "exact"]).default("any"),
+  })
+  .readonly();
+export type ToolsCalled = z.infer<typeof ToolsCalled>;
 
 /** A message of the conversation matches. */
 export const Said = z
@@ -71,7 +112,13 @@ export type Composite =
   | { readonly kind: "all" | "any" | "majority"; readonly of: Parts }
   | { readonly kind: "not"; readonly of: Condition };
 
-export type LeafCondition = ContentWritten | ContentRemoved | ChangedOnly | Said | ObjectiveMet;
+export type LeafCondition =
+  | ContentWritten
+  | ContentRemoved
+  | ChangedOnly
+  | ToolsCalled
+  | Said
+  | ObjectiveMet;
 
 /** What is looked for. Neutral: whether it is wished for stands outside. */
 export type Condition = LeafCondition | Composite;
@@ -80,6 +127,7 @@ export const Condition: z.ZodType<Condition> = z.discriminatedUnion("kind", [
   ContentWritten,
   ContentRemoved,
   ChangedOnly,
+  ToolsCalled,
   Said,
   ObjectiveMet,
   All,
@@ -93,9 +141,24 @@ export const conditionKinds = defineKinds("condition", [
   { kind: "content_written", schema: ContentWritten, polarity: "existential" as Polarity },
   { kind: "content_removed", schema: ContentRemoved, polarity: "existential" as Polarity },
   { kind: "changed_only", schema: ChangedOnly, polarity: "universal" as Polarity },
+  // By its counts and its order, see polarityOfCalls.
+  { kind: "tools_called", schema: ToolsCalled, polarity: "exact" as Polarity },
   { kind: "said", schema: Said, polarity: "existential" as Polarity },
   { kind: "objective_met", schema: ObjectiveMet, polarity: "existential" as Polarity },
 ]);
+
+/** At least so many is existential, at most universal, and a count or an exact order both. */
+export function polarityOfCalls({ requirements, order }: ToolsCalled): Polarity {
+  const isExistential = requirements.every(
+    ({ count, atMost }) => count === undefined && atMost === undefined,
+  );
+  if (order !== "exact" && isExistential) return "existential";
+  const isUniversal = requirements.every(
+    ({ count, atLeast = 0, atMost }) =>
+      count === undefined && atLeast === 0 && atMost !== undefined,
+  );
+  return order === "any" && isUniversal ? "universal" : "exact";
+}
 
 /** True for a condition made of others. */
 export function isComposite(condition: Condition): condition is Composite {

@@ -6,6 +6,7 @@ import { contentRemoved } from "./content-removed.ts";
 import { contentWritten } from "./content-written.ts";
 import { objectiveMet } from "./objective-met.ts";
 import { said } from "./said.ts";
+import { toolsCalled } from "./tools-called.ts";
 
 /** The scorers by the kind of condition that each declares. */
 export interface Scorers {
@@ -43,6 +44,7 @@ export const builtInScorers: Scorers = defineScorers([
   contentWritten,
   contentRemoved,
   changedOnly,
+  toolsCalled,
   said,
   objectiveMet,
 ]);
