@@ -8,6 +8,7 @@ import { failureOf } from "./failure.ts";
 import { commandHelp, programHelp } from "./help-text.ts";
 import { initCommand } from "./init.ts";
 import { Interrupted, interruption } from "./interrupt.ts";
+import { mcpProxyCommand } from "./mcp-proxy.ts";
 import { observeCommand } from "./observe.ts";
 import { usage } from "./options.ts";
 import { runCommand } from "./run.ts";
@@ -24,6 +25,7 @@ const COMMANDS: readonly Command[] = [
   verifyCommand,
   applyCommand,
   discardCommand,
+  mcpProxyCommand,
   initCommand,
 ];
 

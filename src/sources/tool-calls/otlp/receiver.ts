@@ -28,6 +28,8 @@ export interface ReceiverOptions extends SpanLogOptions {
 export interface OtlpReceiver extends CallRecorder, AsyncDisposable {
   /** The base that an exporter is given; it adds "/v1/traces". */
   readonly endpoint: string;
+  /** Whether any request with spans came in. */
+  hasSpans(): boolean;
   /** Ends when the requests that came in are answered, at the latest after a second. */
   close(): Promise<void>;
 }
@@ -60,8 +62,13 @@ export async function startOtlpReceiver(options: ReceiverOptions): Promise<OtlpR
     name: OTLP,
     kind: OTLP,
     endpoint: `http://127.0.0.1:${port}${prefix}`,
+    hasSpans: () => log.isHeard,
     close,
-    read: () => Promise.resolve(log.recording()),
+    // Whoever asks has seen the agent's end: what is under way is waited for, and nothing more is taken.
+    async read() {
+      await close();
+      return log.recording();
+    },
     [Symbol.asyncDispose]: close,
   };
 }

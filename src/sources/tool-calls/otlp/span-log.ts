@@ -58,6 +58,10 @@ export class SpanLog {
     this.#requests += 1;
   }
 
+  get isHeard(): boolean {
+    return this.#requests > 0;
+  }
+
   /** Something that may have held spans could not be read. */
   refuse(detail: string): void {
     this.#lost(detail);
@@ -106,7 +110,7 @@ export class SpanLog {
   }
 
   recording(): Recording {
-    if (this.#requests === 0) return silent();
+    if (!this.isHeard) return silent();
     const { declaredComplete } = this.#options;
     const gaps = [
       ...this.#gaps.folded(),
