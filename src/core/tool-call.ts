@@ -112,6 +112,7 @@ function settledValue(values: readonly (CallValue | undefined)[]): Settled<CallV
 function agreed<T>(values: readonly T[], keyOf: (value: T) => string): Settled<T> {
   const [first] = values;
   if (first === undefined) return { kind: "not_recorded" };
+  if (values.length === 1) return { kind: "known", value: first };
   const distinct = [...new Map(values.map((value) => [keyOf(value), value])).values()];
   return distinct.length === 1
     ? { kind: "known", value: first }

@@ -22,8 +22,8 @@ const NO: CallMatch = { value: "no" };
 
 /** Compares a call with a requirement: name, the named arguments by canonical JSON, outcome. */
 export function matchCall(requirement: CallRequirement, call: ToolCall): CallMatch {
+  if (!call.sightings.some((each) => each.name === requirement.name)) return NO;
   const name = matchSettled(nameOf(call), requirement.name, call);
-  if (name.value === "no") return NO;
   const parts = [name, matchArguments(requirement, call), matchOutcome(requirement, call)];
   if (parts.some(({ value }) => value === "no")) return NO;
   const gaps = parts.flatMap((part) => (part.value === "maybe" ? part.gaps : []));
