@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { AttemptId } from "../core/ids.ts";
 import type { Timestamp } from "../core/timestamp.ts";
 import { printable } from "../report/printable.ts";
+import type { TurnResult } from "../run/agent.ts";
 import type { Clock } from "../run/clock.ts";
 import type { RunCalls } from "../run/observe-run.ts";
 import { callsFile } from "../sources/tool-calls/jsonl.ts";
@@ -91,6 +92,10 @@ export async function recordCalls(
       scorable,
       source: new ToolCallSource(scorable, recorders, { now: clock, limits }),
       isWorthTelling: () => file !== undefined || receiver?.hasSpans() === true,
+      onAgentEnd: (turn) => {
+        if (wasForced(turn))
+          receiver?.doubt("a process that was ended by force may not have sent all");
+      },
     },
     environment: {
       ...(receiver === undefined ? {} : otlpEnvironment(context.environment, receiver.endpoint)),
@@ -98,6 +103,11 @@ export async function recordCalls(
     },
     [Symbol.asyncDispose]: async () => receiver?.close(),
   };
+}
+
+/** Ended by a signal, at its time limit, or with processes that outlived it. */
+function wasForced({ outcome, processes }: TurnResult): boolean {
+  return outcome.kind === "signaled" || outcome.kind === "timed_out" || (processes?.found ?? 0) > 0;
 }
 
 async function receiverFor(

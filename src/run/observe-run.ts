@@ -22,6 +22,7 @@ import {
 import { scoreLive } from "../scorers/score.ts";
 import { expectationOf } from "../scorers/sub-goal.ts";
 import type { RecordedRun, RunRecord } from "../store/run-record.ts";
+import type { TurnResult } from "./agent.ts";
 import type { Clock } from "./clock.ts";
 
 /** How many names a source has met so far. */
@@ -66,6 +67,8 @@ export interface Question {
 /** The tool calls of a run. `isWorthTelling`: whether there is anything to tell of where no claim asks for it. */
 export interface RunCalls extends BoundCalls {
   readonly isWorthTelling: () => boolean;
+  /** Told how the agent ended: what was ended by force may have had calls to tell. */
+  readonly onAgentEnd?: (turn: TurnResult) => void;
 }
 
 export interface ObserveRunOptions {

@@ -82,6 +82,7 @@ export async function recordRun(plan: RunPlan, options: RecordOptions): Promise<
   const turn = await runAgent(plan, conversationId, options);
   const to = later(from, options.clock());
   log.record(conversationId, turn);
+  plan.calls?.onAgentEnd?.(turn);
   await baselines.takeOverlays(plan);
   options.onStep?.({ kind: "agent", result: turn });
   const run = runOf(plan, turn, { conversationId, window: [from, to] });

@@ -28,6 +28,8 @@ export interface ReceiverOptions extends SpanLogOptions {
 export interface OtlpReceiver extends CallRecorder, AsyncDisposable {
   /** The base that an exporter is given; it adds "/v1/traces". */
   readonly endpoint: string;
+  /** Something happened by which spans may be lost: a gap. */
+  doubt(detail: string): void;
   /** Whether any request with spans came in. */
   hasSpans(): boolean;
   /** Ends when the requests that came in are answered, at the latest after a second. */
@@ -62,6 +64,7 @@ export async function startOtlpReceiver(options: ReceiverOptions): Promise<OtlpR
     name: OTLP,
     kind: OTLP,
     endpoint: `http://127.0.0.1:${port}${prefix}`,
+    doubt: (detail) => log.refuse(detail),
     hasSpans: () => log.isHeard,
     close,
     // Whoever asks has seen the agent's end: what is under way is waited for, and nothing more is taken.
