@@ -71,11 +71,7 @@ function spanOf(id: number, ...attributes: readonly Uint8Array[]): Uint8Array {
   spanId.writeUInt32BE(id + 1, 4);
   const ended = new BinaryWriter().tag(8, WireType.Bit64).fixed64(6n).finish();
   return Buffer.concat([
-    message(
-      [1, Buffer.alloc(16, 1)],
-      [2, spanId],
-      ...attributes.map((each) => [9, each] as const),
-    ),
+    message([1, Buffer.alloc(16, 1)], [2, spanId], ...attributes.map((each) => [9, each] as const)),
     ended,
   ]);
 }
