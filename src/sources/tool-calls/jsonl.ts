@@ -14,6 +14,8 @@ const PLACE = `calls:/${CALLS_FILE}`;
 /** The longest line that is read, and the most of a file. */
 export const MAX_CALL_LINE_BYTES = 16_777_216;
 const MAX_FILE_BYTES = 1_073_741_824;
+/** So many lines that are none, and the rest of the file is not looked at. */
+const MAX_BAD_LINES = 10_000;
 const CHUNK_BYTES = 1_048_576;
 
 /** A calls file, and what stood in it before the run. */
@@ -146,6 +148,10 @@ async function readCalls(
       lines.stop(`only its first ${readBytes} bytes were read`);
       break;
     }
+    if (lines.isHopeless) {
+      lines.stop(`more than ${MAX_BAD_LINES} lines are no calls; it was not read to its end`);
+      break;
+    }
   }
   splitter.end();
   return lines.recording();
@@ -159,19 +165,26 @@ class CallLines {
   readonly #gaps = new GapList();
   #total = 0;
   #number = 0;
+  #bad = 0;
 
   constructor(limits: CallLimits) {
     this.#limits = limits;
     this.#budget = new CallBudget(limits);
   }
 
+  get isHopeless(): boolean {
+    return this.#bad > MAX_BAD_LINES;
+  }
+
   take(line: Uint8Array, isCut: boolean): void {
     this.#number += 1;
+    if (this.isHopeless) return;
     const text = new TextDecoder().decode(line);
     if (text.trim() === "") return;
     const context = { recorder: CALLS_FILE, sequence: this.#number, budget: this.#budget };
     const read = isCut ? ({ kind: "cut" } as const) : readCallLine(text, context);
     const place = `${PLACE}/line/${this.#number}`;
+    if (read.kind !== "call") this.#bad += 1;
     switch (read.kind) {
       case "call":
         this.#total += 1;

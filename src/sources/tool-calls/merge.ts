@@ -89,7 +89,7 @@ function join(sightings: [Sighting, ...Sighting[]], later: Sighting): void {
   );
   const earlier = sightings[index];
   if (earlier === undefined) {
-    if (!sightings.some((each) => isSame(each, later))) sightings.push(later);
+    if (!sightings.some((each) => addsNothing(later, each))) sightings.push(later);
     return;
   }
   const [begun, ended] = isOpen(earlier) ? [earlier, later] : [later, earlier];
@@ -102,8 +102,12 @@ function isOpen({ outcome }: Sighting): boolean {
   return outcome === "unfinished";
 }
 
-function isSame(left: Sighting, right: Sighting): boolean {
-  return JSON.stringify({ ...left, sequence: 0 }) === JSON.stringify({ ...right, sequence: 0 });
+/** True where all that a sighting tells stands in an earlier one of the same recorder. */
+function addsNothing(later: Sighting, earlier: Sighting): boolean {
+  const known: Readonly<Record<string, unknown>> = earlier;
+  return Object.entries(later).every(
+    ([key, value]) => key === "sequence" || JSON.stringify(known[key]) === JSON.stringify(value),
+  );
 }
 
 /** By their starts where all are known, so that what several recorders saw is told in one order. */
