@@ -168,6 +168,7 @@ describe("kinds", () => {
         ["content_written", "existential"],
         ["content_removed", "existential"],
         ["changed_only", "universal"],
+        ["tools_called", "exact"],
         ["said", "existential"],
         ["objective_met", "existential"],
       ],
@@ -178,6 +179,7 @@ describe("kinds", () => {
         ["conversation", "append-only"],
         ["content", "stable"],
         ["trace", "append-only"],
+        ["tool_calls", "append-only"],
         ["surface", "mutable"],
       ],
     );
