@@ -39,15 +39,15 @@ export interface ReportedCalls {
   readonly list: readonly ReportedCall[];
 }
 
-/** The calls among the observations; null where nothing recorded any. With `rows`, keys name places too. */
+/** The calls among the observations; null where nothing recorded any. Where rows changed, keys name places too. */
 export function reportedCalls(
   observations: readonly Observation[],
   changes: readonly (Effect & { readonly from?: string })[],
-  rows: boolean,
 ): ReportedCalls | null {
   const payload = observations.map((each) => each.payload).find(({ kind }) => kind === "tools");
   if (payload?.kind !== "tools" || !hasRecord(payload)) return null;
   const index = effectIndex(changes);
+  const rows = changes.some(({ uri }) => uri.includes("?"));
   const shown = payload.calls.slice(0, MAX_REPORTED_CALLS);
   const hidden = payload.recorders.reduce((sum, each) => sum + each.total - each.shown, 0);
   return {

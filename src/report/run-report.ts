@@ -97,15 +97,11 @@ export function runReport(input: ReportInput): RunReport {
     run: input.run,
     delta,
     deltaCounts: deltaCounts(input.deltas),
-    calls: reportedCalls(all, delta, input.deltas.some(holdsRows)),
+    calls: reportedCalls(all, delta),
     notSeen: foldGaps(all.flatMap((each) => gapsOf(each.payload))),
     subGoals: input.subGoals.map((each) => reportedSubGoal(each, all)),
     bundle: input.bundle ?? null,
   };
-}
-
-function holdsRows({ payload }: Observation): boolean {
-  return payload.kind === "surface" && payload.scope.surface === "sql";
 }
 
 /** The changed locations of an observation. */

@@ -145,6 +145,9 @@ const ROWS: readonly Row[] = [
   },
 ];
 
+const line = (name: string, at?: string): string =>
+  JSON.stringify({ name, outcome: "ok", startedAt: at });
+
 describe("a calls file", () => {
   test.each(ROWS)("that $what", async ({ before, agent, names, gaps }) => {
     const payload = await readAfter(before, agent);
@@ -232,8 +235,6 @@ describe("a calls file", () => {
   });
 
   test("orders its calls by their starts where each has one, else by its lines", async () => {
-    const line = (name: string, at?: string): string =>
-      JSON.stringify({ name, outcome: "ok", startedAt: at });
     const late = line("late", "2026-11-30T10:00:02+00:00");
     const early = line("early", "2026-11-30T11:00:01+01:00");
     expect((await readAfter(undefined, write(`${late}\n${early}\n`))).calls.map(shownName)).toEqual(

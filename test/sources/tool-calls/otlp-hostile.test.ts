@@ -288,33 +288,50 @@ describe("the paths", () => {
   });
 });
 
-describe("what a trace shows of itself", () => {
-  const fields = (more: object): string =>
-    JSON.stringify({
-      resourceSpans: [
-        {
-          scopeSpans: [
-            {
-              spans: [
-                {
-                  traceId: "1".repeat(32),
-                  spanId: "2".repeat(16),
-                  name: "s",
-                  startTimeUnixNano: "5",
-                  endTimeUnixNano: "6",
-                  ...more,
-                },
-              ],
-            },
-          ],
-        },
-      ],
-    });
-  const tool = (name: string) => [
-    { key: "gen_ai.operation.name", value: { stringValue: "execute_tool" } },
-    { key: "gen_ai.tool.name", value: { stringValue: name } },
-  ];
+const fields = (more: object): string =>
+  JSON.stringify({
+    resourceSpans: [
+      {
+        scopeSpans: [
+          {
+            spans: [
+              {
+                traceId: "1".repeat(32),
+                spanId: "2".repeat(16),
+                name: "s",
+                startTimeUnixNano: "5",
+                endTimeUnixNano: "6",
+                ...more,
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  });
+const tool = (name: string) => [
+  { key: "gen_ai.operation.name", value: { stringValue: "execute_tool" } },
+  { key: "gen_ai.tool.name", value: { stringValue: name } },
+];
 
+const span = (spanId: string, parentSpanId: string, id?: string) => ({
+  traceId: "1".repeat(32),
+  spanId: spanId.repeat(16),
+  parentSpanId: parentSpanId.repeat(16),
+  startTimeUnixNano: "5",
+  endTimeUnixNano: "6",
+  attributes: [
+    ...tool("a"),
+    ...(id === undefined ? [] : [{ key: "gen_ai.tool.call.id", value: { stringValue: id } }]),
+  ],
+});
+const counted = async (...spans: readonly object[]): Promise<number> => {
+  await using receiver = await start();
+  await post(receiver, JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }), JSON_TYPE);
+  return (await payloadOf(receiver)).calls.length;
+};
+
+describe("what a trace shows of itself", () => {
   test.each([
     ["a parent that did not arrive", { parentSpanId: "3".repeat(16) }, "parents"],
     ["a parent elsewhere is not missing", { parentSpanId: "3".repeat(16), flags: 0x301 }, ""],
@@ -354,26 +371,6 @@ describe("what a trace shows of itself", () => {
   });
 
   test("two instrumentations of one call are one call; two calls with ids of their own are two", async () => {
-    const span = (spanId: string, parentSpanId: string, id?: string) => ({
-      traceId: "1".repeat(32),
-      spanId: spanId.repeat(16),
-      parentSpanId: parentSpanId.repeat(16),
-      startTimeUnixNano: "5",
-      endTimeUnixNano: "6",
-      attributes: [
-        ...tool("a"),
-        ...(id === undefined ? [] : [{ key: "gen_ai.tool.call.id", value: { stringValue: id } }]),
-      ],
-    });
-    const counted = async (...spans: readonly object[]): Promise<number> => {
-      await using receiver = await start();
-      await post(
-        receiver,
-        JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }),
-        JSON_TYPE,
-      );
-      return (await payloadOf(receiver)).calls.length;
-    };
     expect(await counted(span("2", "0", "x"), span("3", "2"))).toBe(1);
     expect(await counted(span("2", "0"), span("3", "2", "x"))).toBe(1);
     expect(await counted(span("2", "0"), span("3", "2"))).toBe(1);
@@ -384,15 +381,16 @@ describe("what a trace shows of itself", () => {
   });
 });
 
+const survives = (read: () => void): void => {
+  try {
+    read();
+  } catch (error) {
+    expect(error).toBeInstanceOf(Error);
+  }
+};
+
 test("whatever the bytes, the readers end with spans or with an error", () => {
   const taken: Span[] = [];
-  const survives = (read: () => void): void => {
-    try {
-      read();
-    } catch (error) {
-      expect(error).toBeInstanceOf(Error);
-    }
-  };
   const whole = requestOf(call(1, "search", attribute("gen_ai.tool.call.arguments", nested(3))));
   assert(
     property(

@@ -144,29 +144,23 @@ const CLAIMS = JSON.stringify({
   ],
 });
 
-describe("upheld run", { timeout: 60_000 }, () => {
-  async function run(
-    more: readonly string[],
-    agent: readonly string[],
-    env: NodeJS.ProcessEnv = {},
-  ) {
-    using place = new Workplace();
-    const claims = place.write("claims.json", CLAIMS);
-    const args = ["run", "--json", "--expect", claims, ...more, "--", process.execPath, AGENT];
-    const done = await ended(
-      spawn(process.execPath, [MAIN, ...args, ...agent], {
-        cwd: place.root,
-        env: { ...place.environment, ...env },
-        stdio: ["ignore", "pipe", "pipe"],
-      }),
-    );
-    const report = JSON.parse(done.stdout);
-    const values = report.subGoals.map(
-      (goal: { verdict: { value: string } }) => goal.verdict.value,
-    );
-    return { ...done, report, values };
-  }
+async function run(more: readonly string[], agent: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  using place = new Workplace();
+  const claims = place.write("claims.json", CLAIMS);
+  const args = ["run", "--json", "--expect", claims, ...more, "--", process.execPath, AGENT];
+  const done = await ended(
+    spawn(process.execPath, [MAIN, ...args, ...agent], {
+      cwd: place.root,
+      env: { ...place.environment, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    }),
+  );
+  const report = JSON.parse(done.stdout);
+  const values = report.subGoals.map((goal: { verdict: { value: string } }) => goal.verdict.value);
+  return { ...done, report, values };
+}
 
+describe("upheld run", { timeout: 60_000 }, () => {
   test("receives the calls of a traced agent, and claims no absence from them", async () => {
     const { report, values } = await run([], ["protobuf", "orderly"]);
     expect(values).toEqual(["upheld", "undetermined"]);
