@@ -25,10 +25,7 @@ import {
 
 const runs = process.env["UPHELD_SOAK"] === "1" ? 200_000 : 1_500;
 
-type Input = Parameters<typeof ToolsCalled.parse>[0];
-
-const asked = (input: object): ToolsCalled =>
-  ToolsCalled.parse({ kind: "tools_called", ...input } as Input);
+const asked = (input: object): ToolsCalled => ToolsCalled.parse({ kind: "tools_called", ...input });
 
 function decide(condition: ToolsCalled, observation: Observation) {
   return replay(condition, [observation], contextOfObservations([observation]));

@@ -155,7 +155,9 @@ describe("when something ends badly", { timeout: 60_000 }, () => {
     const out = join(place.path, "calls.jsonl");
     const { client } = await connect(FRAGILE, out);
     await client.callTool({ name: "work", arguments: {} });
-    await expect(client.callTool({ name: "crash", arguments: { x: 1 } })).rejects.toThrow();
+    await expect(client.callTool({ name: "crash", arguments: { x: 1 } })).rejects.toThrow(
+      /closed/i,
+    );
     const { calls, gaps } = await recordedIn(out);
     expect(calls.map(shownOutcome)).toEqual(["ok", "unfinished"]);
     expect(gaps).toMatchObject([{ code: "span_unfinished", location: "calls:/2" }]);

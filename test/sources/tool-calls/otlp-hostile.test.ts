@@ -174,14 +174,14 @@ describe("a hostile body", { timeout: 60_000 }, () => {
     expect(recorders[0]?.gaps.map(({ code }) => code)).toContain("trace_incomplete");
   });
 
-  test("fifty bombs at once take no more room than one", async () => {
+  test("twenty bombs at once take no more room than one", async () => {
     await using receiver = await start();
     const bomb = gzipSync(Buffer.alloc(OTLP_LIMITS.maxBodyBytes - 1));
     const before = process.memoryUsage().rss;
     const answers = await Promise.all(
-      Array.from({ length: 50 }, () => post(receiver, bomb, { "content-encoding": "gzip" })),
+      Array.from({ length: 20 }, () => post(receiver, bomb, { "content-encoding": "gzip" })),
     );
-    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(400));
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(400));
     expect(process.memoryUsage().rss - before).toBeLessThan(600_000_000);
   });
 

@@ -39,13 +39,19 @@ export interface OtlpReceiver extends CallRecorder, AsyncDisposable {
 const DRAIN_MS = 1_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 
-const UNPACK: Readonly<
-  Record<string, (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>
-> = {
-  gzip: promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip),
-  deflate: promisify<Buffer, { maxOutputLength: number }, Buffer>(inflate),
-  br: promisify<Buffer, { maxOutputLength: number }, Buffer>(brotliDecompress),
-};
+interface UnpackOptions {
+  readonly maxOutputLength: number;
+  readonly chunkSize: number;
+}
+
+const UNPACK_CHUNK_BYTES = 1_048_576;
+
+const UNPACK: Readonly<Record<string, (body: Buffer, options: UnpackOptions) => Promise<Buffer>>> =
+  {
+    gzip: promisify<Buffer, UnpackOptions, Buffer>(gunzip),
+    deflate: promisify<Buffer, UnpackOptions, Buffer>(inflate),
+    br: promisify<Buffer, UnpackOptions, Buffer>(brotliDecompress),
+  };
 
 /**
  * Starts a receiver of OTLP over HTTP, in JSON and protobuf, packed or not. It answers the paths of logs and metrics and keeps
@@ -229,7 +235,10 @@ async function unpack(body: Buffer, encoding: string | undefined): Promise<Buffe
   if (name === "" || name === "identity") return body;
   const unpackBody = UNPACK[name];
   if (unpackBody === undefined) throw new RangeError(`unknown encoding ${name}`);
-  return unpackBody(body, { maxOutputLength: OTLP_LIMITS.maxBodyBytes });
+  return unpackBody(body, {
+    maxOutputLength: OTLP_LIMITS.maxBodyBytes,
+    chunkSize: UNPACK_CHUNK_BYTES,
+  });
 }
 
 /** An empty protobuf message, and an empty JSON object: everything was taken. */
