@@ -27,6 +27,7 @@ export {
   MessageScorable,
   Scorable,
   SurfaceScorable,
+  ToolCallsScorable,
   TraceScorable,
 } from "./core/scorable.ts";
 export { Matcher, type MatcherInput } from "./core/matcher.ts";
@@ -44,6 +45,14 @@ export {
   expectationFingerprint,
   parseExpectationFile,
 } from "./core/expectation.ts";
+export {
+  CallOutcome,
+  CallValue,
+  Provenance,
+  Recorder,
+  Sighting,
+  ToolCall,
+} from "./core/tool-call.ts";
 export { Change } from "./core/change.ts";
 export { EntryState, SurfaceEntry } from "./core/entry.ts";
 export {
@@ -90,7 +99,12 @@ export { builtInScorers, defineScorers, type Scorers } from "./scorers/registry.
 export { NOISE, type NoiseName } from "./scorers/noise.ts";
 export { replay, contextOfObservations } from "./scorers/replay.ts";
 export { scoreLive, type ScoreOptions, type ScoreStamp, type Scored } from "./scorers/score.ts";
-export { type BoundSource, type BoundConversation, type LiveEvidence } from "./scorers/observe.ts";
+export {
+  type BoundCalls,
+  type BoundConversation,
+  type BoundSource,
+  type LiveEvidence,
+} from "./scorers/observe.ts";
 export { type ConditionDecision } from "./scorers/decide.ts";
 export {
   LocalFileSurfaceSource,
@@ -98,6 +112,20 @@ export {
   type LocalFileOptions,
   type LocalRoot,
 } from "./sources/local-files/source.ts";
+export { ToolCallSource, type ToolCallOptions } from "./sources/tool-calls/source.ts";
+export { callsFile, type CallsFile } from "./sources/tool-calls/jsonl.ts";
+export {
+  startOtlpReceiver,
+  type OtlpReceiver,
+  type ReceiverOptions,
+} from "./sources/tool-calls/otlp/receiver.ts";
+export { runMcpProxy, type ProxyOptions, type ServerEnd } from "./sources/tool-calls/mcp/proxy.ts";
+export {
+  type CallLimits,
+  type CallRecorder,
+  type IdentifiedSighting,
+  type Recording,
+} from "./sources/tool-calls/recording.ts";
 export {
   type Agent,
   type AgentRoot,

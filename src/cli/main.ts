@@ -19,6 +19,7 @@ const COMMANDS: readonly (readonly [name: string, load: () => Promise<Command>])
   ["apply", async () => (await import("./settle.ts")).applyCommand],
   ["discard", async () => (await import("./settle.ts")).discardCommand],
   ["init", async () => (await import("./init.ts")).initCommand],
+  ["mcp-proxy", async () => (await import("./mcp-proxy.ts")).mcpProxyCommand],
 ];
 
 async function main(args: readonly string[]): Promise<number> {

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { Timestamp } from "../core/timestamp.ts";
 import { observeRun, validateClaims, type ObservedRoot } from "../run/observe-run.ts";
+import { CALLS_OPTION, storedCalls } from "./call-recording.ts";
 import { readClaimsFile } from "./claims-file.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { DB_OPTION, databasesOf, type NamedDatabase } from "./databases.ts";
@@ -22,6 +23,7 @@ const OPTIONS = {
   },
   expect: { value: "FILE", help: "claims to decide (YAML or JSON)" },
   save: { value: "FILE", help: "seal the evidence into a bundle" },
+  calls: CALLS_OPTION,
   json: { help: "print one JSON object, and nothing else, on standard output" },
   limit: LIMIT_OPTION,
 };
@@ -129,13 +131,15 @@ async function observeSince(
   const now = clock();
   if (now < from) throw usage(`the run is said to have begun at ${from}, and it is only ${now}`);
   const runId = newRunId(new Date());
+  const attemptId = attemptOf(runId);
   const progress = progressOn(terminal);
   const record = await observeRun(
     {
-      run: { runId, attemptId: attemptOf(runId), window: [from, now], labels: {} },
+      run: { runId, attemptId, window: [from, now], labels: {} },
       roots: observed,
       scope: { window: [from, now] },
       claims,
+      calls: storedCalls(parsed.one("calls"), { attemptId, clock, limits, from }),
     },
     {
       clock,

@@ -1,5 +1,6 @@
 import type { ExpectationFile } from "../core/expectation.ts";
 import { validateClaims } from "../run/observe-run.ts";
+import { askedCalls, CALLS_OPTION, OTLP_OPTIONS, type AskedCalls } from "./call-recording.ts";
 import { readClaimsFile } from "./claims-file.ts";
 import { databasesOf, DB_HOLD_OPTION, DB_OPTION, holdOf, type NamedDatabase } from "./databases.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";
@@ -23,6 +24,8 @@ export const RUN_OPTIONS = {
   expect: { value: "FILE", help: "claims to decide (YAML or JSON); upheld init writes one" },
   save: { value: "FILE", help: "seal the evidence into a bundle" },
   json: { help: "print one JSON object, and nothing else, on standard output" },
+  calls: CALLS_OPTION,
+  ...OTLP_OPTIONS,
   isolate: { help: "run the command in an overlay: its writes wait for upheld apply or discard" },
   attribution: ATTRIBUTION_OPTION,
   limit: LIMIT_OPTION,
@@ -48,6 +51,7 @@ export interface AskedRun {
   readonly labels: Readonly<Record<string, string>>;
   readonly timeoutMs: number | undefined;
   readonly agent: AskedAgent;
+  readonly calls: AskedCalls;
   readonly isolate: boolean;
   readonly save: string | undefined;
   readonly json: boolean;
@@ -82,6 +86,7 @@ export function askedRun(args: readonly string[], environment: NodeJS.ProcessEnv
     labels: labelsOf(parsed),
     timeoutMs: timeoutOf(parsed.one("timeout")),
     agent,
+    calls: askedCalls(parsed, { isolated: isolate ? roots : [] }),
     isolate,
     save: parsed.one("save"),
     json: parsed.flag("json"),

@@ -8,6 +8,7 @@ import type { Isolation } from "../run/isolation/isolate.ts";
 import { recordRun, type RecordedAttempt, type RunStep } from "../run/record.ts";
 import { counted } from "../report/bounds.ts";
 import { beginRun, endRun, openStateFolder, stateCandidates } from "../store/state-folder.ts";
+import { recordCalls } from "./call-recording.ts";
 import type { Command, CommandContext } from "./command.ts";
 import type { Interruption } from "./interrupt.ts";
 import { chooseIsolation, type IsolationChoice } from "./isolated-run.ts";
@@ -37,6 +38,7 @@ export const runCommand: Command = {
       "two roots, ten minutes at most",
       "upheld run --root workspace=./work --root home=/home/agent --timeout 600 -- ./agent",
     ],
+    ["record its tool calls, too", "upheld run --calls calls.jsonl -- python agent.py"],
     ["look before it counts: apply or discard afterwards", "upheld run --isolate -- ./agent"],
     ["for a program to read", "upheld run --json -- ./agent > report.json"],
   ],
@@ -108,23 +110,38 @@ function isolatedText(runId: RunId): string {
 async function recordAsked(
   asked: AskedRun,
   { runId, clock, isolation, scratch }: Started,
-  { terminal, interruption }: CommandContext,
+  { terminal, interruption, environment }: CommandContext,
 ): Promise<RecordedAttempt> {
   const { signal } = interruption;
   const { limits, wishes, databases, holdMs } = asked;
+  const attemptId = attemptOf(runId);
+  const isCommand = asked.agent.kind === "command";
   const how = { limits, wishes, isolation, signal, databases, holdMs, scratch };
   await using watched = new WatchedRoots(asked.roots, how);
-  const { agent, prompts } = agentOf(asked, isolation.isolation, terminal.isInteractive);
+  await using recording = await recordCalls(asked.calls, {
+    attemptId,
+    clock,
+    limits,
+    environment,
+    terminal,
+    isCommand,
+  });
+  const { agent, prompts } = agentOf(asked, {
+    isolation: isolation.isolation,
+    isInteractive: terminal.isInteractive,
+    env: recording.environment,
+  });
   const progress = progressOn(terminal);
   const plan = {
     runId,
-    attemptId: attemptOf(runId),
+    attemptId,
     labels: asked.labels,
     roots: watched.roots,
     agent,
     agentRoots: asked.roots.map(({ name, directory }) => ({ name, dir: directory })),
     prompts,
     claims: asked.claims,
+    calls: recording.calls,
     timeoutMs: asked.timeoutMs,
   };
   try {
@@ -143,10 +160,15 @@ async function recordAsked(
   }
 }
 
+interface AgentSetting {
+  readonly isolation: Isolation | undefined;
+  readonly isInteractive: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
 function agentOf(
   { agent, json, limits }: AskedRun,
-  isolation: Isolation | undefined,
-  isInteractive: boolean,
+  { isolation, isInteractive, env }: AgentSetting,
 ): { readonly agent: Agent; readonly prompts: readonly Prompt[] } {
   const { maxReplyBytes } = limits.limits;
   const bound = maxReplyBytes === undefined ? {} : { limits: { maxReplyBytes } };
@@ -159,6 +181,7 @@ function agentOf(
     case "command": {
       const command = commandAgent(agent.command, {
         interactive: isInteractive && !json,
+        env,
         stdout: json ? process.stderr : process.stdout,
         ...bound,
         ...(isolation === undefined ? {} : { isolation }),

@@ -101,8 +101,8 @@ async function readStored(
       `${file} is not intact: ${answer.reason} at ${answer.at}. ${BUNDLE_FAULTS[answer.reason]}`,
     );
   const { run, roots, deltas, observations } = await readRunRecord(bundle, answer.statement);
-  const { conversation } = contextOfObservations([...deltas, ...observations]);
-  return { run, deltas, observations, context: { roots, conversation } };
+  const { conversation, calls } = contextOfObservations([...deltas, ...observations]);
+  return { run, deltas, observations, context: { roots, conversation, calls } };
 }
 
 /** A bundle can have any name; an observation ends in .json. */

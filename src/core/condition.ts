@@ -4,6 +4,7 @@ import { Matcher } from "./matcher.ts";
 import { defineKinds } from "./registry.ts";
 import { Cell } from "./row.ts";
 import { Match } from "./scorable.ts";
+import { CallOutcome } from "./tool-call.ts";
 
 /** "existential": one witness settles it. "universal": one counterexample does. "exact": both sides need proof. */
 export type Polarity = "existential" | "universal" | "exact";
@@ -80,6 +81,46 @@ export const RowsChanged = z
   );
 export type RowsChanged = z.infer<typeof RowsChanged>;
 
+const callCount = z.int().min(0).max(1_000_000);
+
+/**
+ * Calls of one tool: each named argument equal, others may stand beside; without an outcome every attempt counts. At least one
+ * where no count is given, and exactly one where the order is exact.
+ */
+export const CallRequirement = z
+  .strictObject({
+    name: z.string().min(1),
+    arguments: z.record(z.string(), z.json()).readonly().optional(),
+    outcome: CallOutcome.optional(),
+    count: callCount.optional(),
+    atLeast: callCount.optional(),
+    atMost: callCount.optional(),
+  })
+  .readonly()
+  .refine(
+    ({ count, atLeast, atMost }) =>
+      count === undefined || (atLeast === undefined && atMost === undefined),
+    "either count, or atLeast and atMost",
+  )
+  .refine(
+    ({ atLeast, atMost }) => atLeast === undefined || atMost === undefined || atLeast <= atMost,
+    "atLeast is above atMost",
+  );
+export type CallRequirement = z.infer<typeof CallRequirement>;
+
+/**
+ * Tools were called. "any": so many calls of each, in whatever order. "in_order": and the required calls stand in this order,
+ * others between them. "exact": these calls in this order, and no other call at all.
+ */
+export const ToolsCalled = z
+  .strictObject({
+    kind: z.literal("tools_called"),
+    requirements: z.array(CallRequirement).min(1).max(100).readonly(),
+    order: z.enum(["any", "in_order", "exact"]).default("any"),
+  })
+  .readonly();
+export type ToolsCalled = z.infer<typeof ToolsCalled>;
+
 /** A message of the conversation matches. */
 export const Said = z
   .strictObject({
@@ -119,6 +160,7 @@ export type LeafCondition =
   | ContentRemoved
   | RowsChanged
   | ChangedOnly
+  | ToolsCalled
   | Said
   | ObjectiveMet;
 
@@ -130,6 +172,7 @@ export const Condition: z.ZodType<Condition> = z.discriminatedUnion("kind", [
   ContentRemoved,
   RowsChanged,
   ChangedOnly,
+  ToolsCalled,
   Said,
   ObjectiveMet,
   All,
@@ -145,9 +188,24 @@ export const conditionKinds = defineKinds("condition", [
   // By its counts: at least is existential, at most universal; a count is both.
   { kind: "rows_changed", schema: RowsChanged, polarity: "exact" as Polarity },
   { kind: "changed_only", schema: ChangedOnly, polarity: "universal" as Polarity },
+  // By its counts and its order, see polarityOfCalls.
+  { kind: "tools_called", schema: ToolsCalled, polarity: "exact" as Polarity },
   { kind: "said", schema: Said, polarity: "existential" as Polarity },
   { kind: "objective_met", schema: ObjectiveMet, polarity: "existential" as Polarity },
 ]);
+
+/** At least so many is existential, at most universal, and a count or an exact order both. */
+export function polarityOfCalls({ requirements, order }: ToolsCalled): Polarity {
+  const isExistential = requirements.every(
+    ({ count, atMost }) => count === undefined && atMost === undefined,
+  );
+  if (order !== "exact" && isExistential) return "existential";
+  const isUniversal = requirements.every(
+    ({ count, atLeast = 0, atMost }) =>
+      count === undefined && atLeast === 0 && atMost !== undefined,
+  );
+  return order === "any" && isUniversal ? "universal" : "exact";
+}
 
 /** True for a condition made of others. */
 export function isComposite(condition: Condition): condition is Composite {

@@ -144,6 +144,10 @@ export const GAPS = {
     meaning: "A recorded call was cut.",
     remedy: "Raise the limit of the recorder.",
   },
+  calls_contradictory: {
+    meaning: "Two records of one call, or of the calls of one run, contradict each other.",
+    remedy: "Leave out the recorder that is wrong.",
+  },
   evidence_kind_missing: {
     meaning: "Evidence of the needed kind is not there.",
     remedy: "Record it during the run.",

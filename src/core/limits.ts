@@ -65,6 +65,22 @@ export const LIMITS = {
     value: 2_000,
     beyond: "clock_uncertain",
   },
+  maxCalls: { unit: "tool calls kept of a run", value: 100_000, beyond: "trace_incomplete" },
+  maxCallArgumentBytes: {
+    unit: "bytes kept of the arguments of a tool call",
+    value: 16_384,
+    beyond: "call_truncated",
+  },
+  maxCallResultBytes: {
+    unit: "bytes kept of the result of a tool call",
+    value: 16_384,
+    beyond: "call_truncated",
+  },
+  maxCallBytes: {
+    unit: "bytes of arguments and results kept of all tool calls of a run",
+    value: 33_554_432,
+    beyond: "call_truncated",
+  },
   maxReplyBytes: {
     unit: "bytes of the agent's output kept as its reply",
     value: 262_144,

@@ -12,8 +12,10 @@ import {
   globOfScorable,
   MessageScorable,
   SurfaceScorable,
+  ToolCallsScorable,
 } from "./scorable.ts";
 import { Timestamp } from "./timestamp.ts";
+import { Recorder, ToolCall } from "./tool-call.ts";
 
 export const Acquisition = z.enum(["complete", "partial", "unavailable", "error"]);
 export type Acquisition = z.infer<typeof Acquisition>;
@@ -105,7 +107,37 @@ export const ConversationPayload = z
   .readonly();
 export type ConversationPayload = z.infer<typeof ConversationPayload>;
 
-export const Payload = z.union([SurfacePayload, ConversationPayload]);
+/**
+ * The calls of tools that one attempt made, in the order in which the first record of each came. Each recorder says whether it
+ * brought all of them, and what it lacks; `gaps` names what is not known of single calls.
+ */
+export const ToolsPayload = z
+  .object({
+    kind: z.literal("tools"),
+    schemaVersion: z.literal(1),
+    scope: ToolCallsScorable,
+    recorders: z.array(Recorder).readonly(),
+    calls: z.array(ToolCall).readonly(),
+    gaps: z.array(Gap).readonly(),
+    /** Calls before the window of the run, which are not kept. */
+    excludedOutsideScope: z.int().min(0).default(0),
+  })
+  .readonly()
+  .superRefine(({ recorders, calls }, context) => {
+    const names = new Set(recorders.map(({ name }) => name));
+    const unknown = calls.flatMap(({ sightings }) => sightings.map(({ recorder }) => recorder));
+    if (names.size !== recorders.length || unknown.some((name) => !names.has(name)))
+      context.addIssue({
+        code: "custom",
+        path: ["recorders"],
+        message: "a recorder is not named once",
+      });
+    if (new Set(calls.map(({ uri }) => uri)).size !== calls.length)
+      context.addIssue({ code: "custom", path: ["calls"], message: "two calls have one location" });
+  });
+export type ToolsPayload = z.infer<typeof ToolsPayload>;
+
+export const Payload = z.union([SurfacePayload, ConversationPayload, ToolsPayload]);
 export type Payload = z.infer<typeof Payload>;
 
 /**
@@ -118,7 +150,7 @@ export const Observation = z
     source: Identifier,
     acquisition: Acquisition,
     observedAt: Timestamp,
-    scorable: z.union([SurfaceScorable, ConversationScorable, MessageScorable]),
+    scorable: z.union([SurfaceScorable, ConversationScorable, MessageScorable, ToolCallsScorable]),
     payload: Payload,
     metadata: z.record(z.string(), z.string()).readonly().default({}),
   })
@@ -153,7 +185,14 @@ export type SurfaceObservation = Observation & { readonly payload: SurfacePayloa
 
 /** The gaps of any payload. */
 export function gapsOf(payload: Payload): readonly Gap[] {
-  return payload.kind === "surface" ? payload.coverage.gaps : payload.gaps;
+  switch (payload.kind) {
+    case "surface":
+      return payload.coverage.gaps;
+    case "conversation":
+      return payload.gaps;
+    case "tools":
+      return [...payload.recorders.flatMap(({ gaps }) => gaps), ...payload.gaps];
+  }
 }
 
 /** "complete" or "partial", as the gaps say. */
@@ -189,10 +228,11 @@ function isOfScorable({
   scorable,
   payload,
 }: {
-  readonly scorable: SurfaceScorable | ConversationScorable | MessageScorable;
+  readonly scorable: z.infer<typeof Observation>["scorable"];
   readonly payload: Payload;
 }): boolean {
-  if (payload.kind === "surface") return canonicalJson(payload.scope) === canonicalJson(scorable);
+  if (payload.kind !== "conversation")
+    return canonicalJson(payload.scope) === canonicalJson(scorable);
   if (scorable.kind !== "conversation") return scorable.kind === "message";
   const { conversationId, throughSequence } = scorable;
   return (
@@ -202,5 +242,12 @@ function isOfScorable({
 }
 
 function sizeOf(payload: Payload): number {
-  return payload.kind === "surface" ? payload.entries.length : payload.conversation.messages.length;
+  switch (payload.kind) {
+    case "surface":
+      return payload.entries.length;
+    case "conversation":
+      return payload.conversation.messages.length;
+    case "tools":
+      return payload.calls.length;
+  }
 }

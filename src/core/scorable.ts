@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { exactGlob, parseGlob, type Glob } from "./glob.ts";
-import { ConversationId, MessageId, TraceId } from "./ids.ts";
+import { AttemptId, ConversationId, MessageId, TraceId } from "./ids.ts";
 import { LocatorText } from "./locator.ts";
 import { defineKinds } from "./registry.ts";
 import { ScoringScope } from "./scope.ts";
@@ -39,6 +39,16 @@ export const ContentScorable = z
   .readonly();
 export type ContentScorable = z.infer<typeof ContentScorable>;
 
+/** The calls of tools that one attempt made. Their locations are beneath its uri. */
+export const ToolCallsScorable = z
+  .strictObject({
+    kind: z.literal("tool_calls"),
+    uri: z.literal("calls:/"),
+    attemptId: AttemptId,
+  })
+  .readonly();
+export type ToolCallsScorable = z.infer<typeof ToolCallsScorable>;
+
 export const TraceScorable = z
   .strictObject({
     kind: z.literal("trace"),
@@ -67,6 +77,7 @@ export const Scorable = z.discriminatedUnion("kind", [
   ConversationScorable,
   ContentScorable,
   TraceScorable,
+  ToolCallsScorable,
   SurfaceScorable,
 ]);
 export type Scorable = z.infer<typeof Scorable>;
@@ -77,6 +88,7 @@ export const scorableKinds = defineKinds("scorable", [
   { kind: "conversation", schema: ConversationScorable, volatility: "append-only" as Volatility },
   { kind: "content", schema: ContentScorable, volatility: "stable" as Volatility },
   { kind: "trace", schema: TraceScorable, volatility: "append-only" as Volatility },
+  { kind: "tool_calls", schema: ToolCallsScorable, volatility: "append-only" as Volatility },
   { kind: "surface", schema: SurfaceScorable, volatility: "mutable" as Volatility },
 ]);
 

@@ -2,7 +2,7 @@ import type { Condition } from "./condition.ts";
 import type { Identifier } from "./identifier.ts";
 import type { Observation } from "./observation.ts";
 import type { ObservationRequest } from "./source.ts";
-import type { ConversationScorable, SurfaceScorable } from "./scorable.ts";
+import type { ConversationScorable, SurfaceScorable, ToolCallsScorable } from "./scorable.ts";
 import type { ScoringScope } from "./scope.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -10,10 +10,12 @@ import type { Verdict } from "./verdict.ts";
 export interface ScoringContext {
   readonly roots: readonly { readonly name: string; readonly surface: string }[];
   readonly conversation?: ConversationScorable | undefined;
+  /** The tool calls of the run, where any recorder was set. */
+  readonly calls?: ToolCallsScorable | undefined;
   readonly scope?: ScoringScope | undefined;
 }
 
-export type Need = ObservationRequest<SurfaceScorable | ConversationScorable>;
+export type Need = ObservationRequest<SurfaceScorable | ConversationScorable | ToolCallsScorable>;
 
 /** A verdict with its reasons in words. */
 export interface Decision {

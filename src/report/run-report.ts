@@ -3,10 +3,17 @@ import type { EntryState, SurfaceEntry } from "../core/entry.ts";
 import type { SubGoal } from "../core/expectation.ts";
 import { foldGaps, gap, type Gap } from "../core/gap.ts";
 import type { Digest } from "../core/ids.ts";
-import { AttributionMethod, gapsOf, type Observation } from "../core/observation.ts";
+import {
+  AttributionMethod,
+  gapsOf,
+  type Observation,
+  type ToolsPayload,
+} from "../core/observation.ts";
 import type { Run } from "../core/run.ts";
 import type { Score } from "../core/score.ts";
+import type { Provenance, ToolCall } from "../core/tool-call.ts";
 import type { Verdict } from "../core/verdict.ts";
+import { reportedCalls, type ReportedCalls } from "./run-calls.ts";
 
 /** A run as it is reported; `agent` is absent where the agent was started by someone else. */
 export type ReportedRun = Omit<Run, "agent"> & { readonly agent?: Run["agent"] | undefined };
@@ -75,6 +82,8 @@ export interface RunReport {
   readonly run: ReportedRun | null;
   readonly delta: readonly ReportedChange[];
   readonly deltaCounts: DeltaCounts;
+  /** The tool calls and what changed at the places that they name; null where nothing recorded any. */
+  readonly calls: ReportedCalls | null;
   readonly notSeen: readonly Gap[];
   readonly subGoals: readonly ReportedSubGoal[];
   readonly bundle: SealedBundle | null;
@@ -88,6 +97,7 @@ export function runReport(input: ReportInput): RunReport {
     run: input.run,
     delta,
     deltaCounts: deltaCounts(input.deltas),
+    calls: reportedCalls(all, delta),
     notSeen: foldGaps(all.flatMap((each) => gapsOf(each.payload))),
     subGoals: input.subGoals.map((each) => reportedSubGoal(each, all)),
     bundle: input.bundle ?? null,
@@ -174,7 +184,7 @@ function reportedSubGoal(
   };
 }
 
-/** The weakest method of attribution behind a score; "conversation" where it rests on what was said. */
+/** The weakest method of attribution behind a score; else what it rests on: "conversation", or "calls" and who says so. */
 function methodOf(score: Score, observations: readonly Observation[]): string {
   const ids = new Set<string>(score.observationIds);
   const payloads = observations.filter((each) => ids.has(each.id)).map(({ payload }) => payload);
@@ -183,5 +193,17 @@ function methodOf(score: Score, observations: readonly Observation[]): string {
   );
   // The schema lists them strongest first.
   const weakest = AttributionMethod.options.findLast((each) => methods.includes(each));
-  return weakest ?? (payloads.length > 0 ? "conversation" : "none");
+  if (weakest !== undefined) return weakest;
+  const calls = payloads.find(({ kind }) => kind === "tools");
+  if (calls?.kind === "tools") return `calls ${provenanceOf(calls)}`;
+  return payloads.length > 0 ? "conversation" : "none";
+}
+
+/** A call that one recorder reported and none recorded makes the whole no stronger than a report. */
+function provenanceOf({ calls }: ToolsPayload): Provenance {
+  return calls.length > 0 && calls.every(isRecorded) ? "recorded" : "reported";
+}
+
+function isRecorded({ sightings }: ToolCall): boolean {
+  return sightings.some(({ provenance }) => provenance === "recorded");
 }

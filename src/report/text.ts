@@ -1,6 +1,7 @@
 import type { Observation } from "../core/observation.ts";
 import type { AgentOutcome } from "../core/run.ts";
 import { byteSize, counted, cut, duration } from "./bounds.ts";
+import { callCountText, callsText } from "./calls-text.ts";
 import { deltaText } from "./delta-text.ts";
 import { paintOf } from "./paint.ts";
 import { printable } from "./printable.ts";
@@ -39,6 +40,7 @@ export function reportText({ report, deltas, hints = [], colour = false }: TextI
     ...agentText(report),
     ...deltas.flatMap((each) => deltaText(each, paint)),
     ...unchangedText(report),
+    ...callsText(report.calls, paint),
     ...notSeenText(report.notSeen),
     ...hintText(hints),
     ...verdictText(report.subGoals, paint),
@@ -47,9 +49,12 @@ export function reportText({ report, deltas, hints = [], colour = false }: TextI
   return lines.map((line) => `${line}\n`).join("");
 }
 
-function agentText({ run }: RunReport): readonly string[] {
+function agentText({ run, calls }: RunReport): readonly string[] {
   if (run?.agent === undefined) return [];
-  return [`  agent      ${outcomeText(run.agent.outcome)} after ${duration(run.agent.durationMs)}`];
+  const { outcome, durationMs } = run.agent;
+  return [
+    `  agent      ${outcomeText(outcome)} after ${duration(durationMs)}${callCountText(calls)}`,
+  ];
 }
 
 /** How an agent's run ended, in a few words. */

@@ -15,12 +15,14 @@ import {
   contextOf,
   needsOf,
   observeNeeds,
+  type BoundCalls,
   type BoundConversation,
   type LiveEvidence,
 } from "../scorers/observe.ts";
 import { scoreLive } from "../scorers/score.ts";
 import { expectationOf } from "../scorers/sub-goal.ts";
 import type { RecordedRun, RunRecord } from "../store/run-record.ts";
+import type { TurnResult } from "./agent.ts";
 import type { Clock } from "./clock.ts";
 
 /** How many names a source has met so far. */
@@ -59,6 +61,14 @@ export interface Question {
   readonly claims?: ExpectationFile | undefined;
   /** What was said during the run. */
   readonly conversation?: BoundConversation | undefined;
+  readonly calls?: RunCalls | undefined;
+}
+
+/** The tool calls of a run. `isWorthTelling`: whether there is anything to tell of where no claim asks for it. */
+export interface RunCalls extends BoundCalls {
+  readonly isWorthTelling: () => boolean;
+  /** Told how the agent ended: what was ended by force may have had calls to tell. */
+  readonly onAgentEnd?: (turn: TurnResult) => void;
 }
 
 export interface ObserveRunOptions {
@@ -85,7 +95,8 @@ export async function observeRun(
 ): Promise<RunRecord> {
   const { run, roots, claims } = question;
   const evidence = evidenceOf(question, options.onListed);
-  const alsoObserve = alwaysObserved(evidence);
+  const isTold = question.calls?.isWorthTelling() ?? false;
+  const alsoObserve = alwaysObserved(evidence, isTold);
   const { observations, scores } = await observeAndScore(question, evidence, alsoObserve, options);
   const isDelta = (each: Observation): boolean =>
     each.payload.kind === "surface" &&
@@ -118,20 +129,21 @@ async function observeAndScore(
   return scoreLive(expectationOf(claims), evidence, stamp, { alsoObserve, signal });
 }
 
-/** The delta of each root, and what was said: shown and kept whatever the claims ask. */
-function alwaysObserved(evidence: LiveEvidence): readonly Need[] {
-  const { roots, conversation, scope } = contextOf(evidence);
+/** The delta of each root, and what was said and called: shown and kept whatever the claims ask. */
+function alwaysObserved(evidence: LiveEvidence, withCalls: boolean): readonly Need[] {
+  const { roots, conversation, calls, scope } = contextOf(evidence);
   return [
     ...roots.map(({ name, surface }): Need => {
       const scorable = { kind: "surface", uri: `${name}:/**`, surface, match: "glob" } as const;
       return { scorable: scope === undefined ? scorable : { ...scorable, scope }, extent: "delta" };
     }),
     ...(conversation === undefined ? [] : [{ scorable: conversation }]),
+    ...(calls === undefined || !withCalls ? [] : [{ scorable: calls }]),
   ];
 }
 
 function evidenceOf(
-  { roots, scope, conversation }: Question,
+  { roots, scope, conversation, calls }: Question,
   onListed: OnListed | undefined,
 ): LiveEvidence {
   return {
@@ -151,6 +163,7 @@ function evidenceOf(
       },
     })),
     conversation,
+    calls,
     scope,
   };
 }

@@ -9,7 +9,13 @@ import type { RunRecord } from "../store/run-record.ts";
 import type { Agent, AgentRoot, Prompt, TurnResult } from "./agent.ts";
 import type { Clock } from "./clock.ts";
 import { conversationLog } from "./conversation-log.ts";
-import { observeRun, validateClaims, type ObservedRoot, type OnListed } from "./observe-run.ts";
+import {
+  observeRun,
+  validateClaims,
+  type ObservedRoot,
+  type OnListed,
+  type RunCalls,
+} from "./observe-run.ts";
 
 /** A root to be watched, and how the world before the run is known. */
 export interface WatchedRoot extends ObservedRoot {
@@ -30,6 +36,8 @@ export interface RunPlan {
   /** What is said to the agent. A command that is given nothing has an empty list. */
   readonly prompts: readonly Prompt[];
   readonly claims?: ExpectationFile | undefined;
+  /** Where the agent's tool calls are recorded. */
+  readonly calls?: RunCalls | undefined;
   readonly timeoutMs?: number | undefined;
 }
 
@@ -74,6 +82,7 @@ export async function recordRun(plan: RunPlan, options: RecordOptions): Promise<
   const turn = await runAgent(plan, conversationId, options);
   const to = later(from, options.clock());
   log.record(conversationId, turn);
+  plan.calls?.onAgentEnd?.(turn);
   await baselines.takeOverlays(plan);
   options.onStep?.({ kind: "agent", result: turn });
   const run = runOf(plan, turn, { conversationId, window: [from, to] });
@@ -84,6 +93,7 @@ export async function recordRun(plan: RunPlan, options: RecordOptions): Promise<
       scope: scopeOf(plan, baselines.held, [from, to]),
       claims: plan.claims,
       conversation: { scorable: { kind: "conversation", conversationId }, source: log },
+      calls: plan.calls,
     },
     options,
   );

@@ -18,6 +18,8 @@ export function covers(observation: Observation, need: Need): boolean {
       reachesTo(scorable, need.scorable.throughSequence)
     );
   }
+  if (need.scorable.kind === "tool_calls")
+    return payload.kind === "tools" && payload.scope.attemptId === need.scorable.attemptId;
   return (
     payload.kind === "surface" &&
     (need.extent !== "delta" || payload.extent === "delta") &&

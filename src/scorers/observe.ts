@@ -5,7 +5,12 @@ import { issuesOf } from "../core/issues.ts";
 import { rootOf } from "../core/locator.ts";
 import { matcherFingerprint, type Matcher } from "../core/matcher.ts";
 import { isMade, Observation } from "../core/observation.ts";
-import type { ConversationScorable, Scorable, SurfaceScorable } from "../core/scorable.ts";
+import type {
+  ConversationScorable,
+  Scorable,
+  SurfaceScorable,
+  ToolCallsScorable,
+} from "../core/scorable.ts";
 import type { Need, ScoringContext } from "../core/scorer.ts";
 import type { ScoringScope } from "../core/scope.ts";
 import type {
@@ -31,10 +36,17 @@ export interface BoundConversation {
   readonly source: ObservationSource<ConversationScorable>;
 }
 
+/** The tool calls of the run and the source that collects them. */
+export interface BoundCalls {
+  readonly scorable: ToolCallsScorable;
+  readonly source: ObservationSource<ToolCallsScorable>;
+}
+
 /** What is read live. */
 export interface LiveEvidence {
   readonly sources: readonly BoundSource[];
   readonly conversation?: BoundConversation | undefined;
+  readonly calls?: BoundCalls | undefined;
   readonly scope?: ScoringScope | undefined;
 }
 
@@ -44,10 +56,11 @@ export interface ObserveNeedsOptions {
 }
 
 /** What conditions may ask of live evidence. */
-export function contextOf({ sources, conversation, scope }: LiveEvidence): ScoringContext {
+export function contextOf({ sources, conversation, calls, scope }: LiveEvidence): ScoringContext {
   return {
     roots: sources.map(({ root, surface }) => ({ name: root, surface })),
     conversation: conversation?.scorable,
+    calls: calls?.scorable,
     scope,
   };
 }
@@ -94,7 +107,7 @@ export function keyOf(need: Need): string {
 }
 
 function extentOf(need: Need): string {
-  return need.scorable.kind === "surface" ? (need.extent ?? "candidates") : "conversation";
+  return need.scorable.kind === "surface" ? (need.extent ?? "candidates") : need.scorable.kind;
 }
 
 function mergeNeeds(needs: readonly Need[]): readonly Need[] {
@@ -119,34 +132,56 @@ interface Job {
   run(options: ObserveNeedsOptions): Promise<readonly (readonly [string, Observation])[]>;
 }
 
-function jobsOf(needs: readonly Need[], { sources, conversation }: LiveEvidence): readonly Job[] {
-  const jobs: Job[] = [];
+function jobsOf(needs: readonly Need[], evidence: LiveEvidence): readonly Job[] {
+  const ofSurfaces: ObservationRequest<SurfaceScorable>[] = [];
+  const ofConversation: ObservationRequest<ConversationScorable>[] = [];
+  const ofCalls: ObservationRequest<ToolCallsScorable>[] = [];
+  for (const { scorable, ...how } of needs)
+    switch (scorable.kind) {
+      case "surface":
+        ofSurfaces.push({ scorable, ...how });
+        break;
+      case "conversation":
+        ofConversation.push({ scorable });
+        break;
+      case "tool_calls":
+        ofCalls.push({ scorable });
+    }
+  return [
+    ...surfaceJobs(ofSurfaces, evidence.sources),
+    ...boundJob(ofConversation, evidence.conversation, "the conversation"),
+    ...boundJob(ofCalls, evidence.calls, "the tool calls"),
+  ];
+}
+
+function surfaceJobs(
+  requests: readonly ObservationRequest<SurfaceScorable>[],
+  sources: readonly BoundSource[],
+): readonly Job[] {
   const bySource = new Map<
     ObservationSource,
     { baseline: Baseline | undefined; requests: ObservationRequest<SurfaceScorable>[] }
   >();
-  const ofConversation: ObservationRequest<ConversationScorable>[] = [];
-  for (const { scorable, ...how } of needs) {
-    if (scorable.kind === "conversation") {
-      ofConversation.push({ scorable });
-      continue;
-    }
-    const bound = boundTo(scorable, sources);
+  for (const request of requests) {
+    const bound = boundTo(request.scorable, sources);
     const job = bySource.get(bound.source) ?? { baseline: bound.baseline, requests: [] };
     bySource.set(bound.source, job);
-    job.requests.push({ scorable, ...how });
+    job.requests.push(request);
   }
-  for (const [source, { baseline, requests }] of bySource)
-    jobs.push({ run: ({ signal }) => observe(source, requests, optionsOf(signal, baseline)) });
-  if (ofConversation.length > 0) {
-    if (conversation === undefined)
-      throw new UpheldError("source_missing", "no source was given for the conversation");
-    jobs.push({
-      run: ({ signal }) =>
-        observe(conversation.source, ofConversation, optionsOf(signal, undefined)),
-    });
-  }
-  return jobs;
+  return [...bySource].map(([source, { baseline, requests }]) => ({
+    run: ({ signal }) => observe(source, requests, optionsOf(signal, baseline)),
+  }));
+}
+
+function boundJob<S extends ConversationScorable | ToolCallsScorable>(
+  requests: readonly ObservationRequest<S>[],
+  bound: { readonly source: ObservationSource<S> } | undefined,
+  what: string,
+): readonly Job[] {
+  if (requests.length === 0) return [];
+  if (bound === undefined)
+    throw new UpheldError("source_missing", `no source was given for ${what}`);
+  return [{ run: ({ signal }) => observe(bound.source, requests, optionsOf(signal, undefined)) }];
 }
 
 function optionsOf(
@@ -169,7 +204,7 @@ function boundTo(scorable: SurfaceScorable, sources: readonly BoundSource[]): Bo
   );
 }
 
-async function observe<S extends SurfaceScorable | ConversationScorable>(
+async function observe<S extends Need["scorable"]>(
   source: ObservationSource<S>,
   requests: readonly ObservationRequest<S>[],
   options: ObserveOptions,

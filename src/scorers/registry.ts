@@ -7,6 +7,7 @@ import { contentWritten } from "./content-written.ts";
 import { objectiveMet } from "./objective-met.ts";
 import { rowsChanged } from "./rows-changed.ts";
 import { said } from "./said.ts";
+import { toolsCalled } from "./tools-called.ts";
 
 /** The scorers by the kind of condition that each declares. */
 export interface Scorers {
@@ -45,6 +46,7 @@ export const builtInScorers: Scorers = defineScorers([
   contentRemoved,
   rowsChanged,
   changedOnly,
+  toolsCalled,
   said,
   objectiveMet,
 ]);

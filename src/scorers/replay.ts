@@ -3,7 +3,7 @@ import { NonReplayableObservationError, UpheldError, isUpheldError } from "../co
 import { issuesOf } from "../core/issues.ts";
 import { rootOf } from "../core/locator.ts";
 import type { Observation } from "../core/observation.ts";
-import type { ConversationScorable } from "../core/scorable.ts";
+import type { ConversationScorable, ToolCallsScorable } from "../core/scorable.ts";
 import type { Need, ScoringContext } from "../core/scorer.ts";
 import { covers, distance } from "./covers.ts";
 import { decideCondition, type ConditionDecision, type DecideOptions } from "./decide.ts";
@@ -35,21 +35,28 @@ export function replay(
 }
 
 /**
- * The roots and the conversation that these observations tell of. Only where their list is known to be whole, as in a sealed
+ * The roots, the conversation and the tool calls that these observations tell of. Only where their list is known to be whole, as in a sealed
  * bundle, is that the context of the run: "nothing else changed" is about every root.
  */
 export function contextOfObservations(observations: readonly Observation[]): ScoringContext {
   const roots = new Map<string, string>();
   let conversation: ConversationScorable | undefined;
-  for (const { payload, scorable } of observations) {
-    if (payload.kind === "surface") roots.set(rootOf(payload.scope.uri), payload.scope.surface);
-    else
-      conversation ??=
-        scorable.kind === "conversation"
-          ? scorable
-          : { kind: "conversation", conversationId: payload.conversation.id };
-  }
-  return { roots: [...roots].map(([name, surface]) => ({ name, surface })), conversation };
+  let calls: ToolCallsScorable | undefined;
+  for (const { payload, scorable } of observations)
+    switch (payload.kind) {
+      case "surface":
+        roots.set(rootOf(payload.scope.uri), payload.scope.surface);
+        break;
+      case "tools":
+        calls ??= payload.scope;
+        break;
+      case "conversation":
+        conversation ??=
+          scorable.kind === "conversation"
+            ? scorable
+            : { kind: "conversation", conversationId: payload.conversation.id };
+    }
+  return { roots: [...roots].map(([name, surface]) => ({ name, surface })), conversation, calls };
 }
 
 /** The stored observation that fits a need most closely. Throws "not_replayable" where none covers it. */

@@ -91,7 +91,9 @@ export function parseExpectation(value: unknown): Expectation {
 
 function keyOfObservation({ scorable, payload }: Observation): string {
   if (payload.kind === "surface") return keyOf({ scorable: payload.scope, extent: payload.extent });
-  return scorable.kind === "conversation" ? keyOf({ scorable }) : "";
+  return scorable.kind === "conversation" || scorable.kind === "tool_calls"
+    ? keyOf({ scorable })
+    : "";
 }
 
 function findIn(found: ReadonlyMap<string, Observation>, need: Need): Observation {

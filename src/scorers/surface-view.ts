@@ -57,17 +57,25 @@ export function viewOf(observation: Observation | undefined, asked: Asked): Surf
 
 /** Why an observation cannot answer, in words. */
 export function mismatch(observation: Observation | undefined, need: Need): string {
-  const wanted =
-    need.scorable.kind === "surface"
-      ? `${need.extent ?? "candidates"} of ${need.scorable.uri} (${need.scorable.match})`
-      : `conversation ${need.scorable.conversationId}`;
+  const wanted = tellScorable(need.scorable, need.extent);
   if (observation === undefined) return `no stored observation covers ${wanted}`;
   const { payload } = observation;
   const seen =
-    payload.kind === "surface"
-      ? `${payload.extent} of ${payload.scope.uri} (${payload.scope.match})`
-      : `conversation ${payload.conversation.id}`;
+    payload.kind === "conversation"
+      ? `conversation ${payload.conversation.id}`
+      : tellScorable(payload.scope, payload.kind === "surface" ? payload.extent : undefined);
   return `the observation is of ${seen}, asked was ${wanted}`;
+}
+
+function tellScorable(scorable: Need["scorable"], extent: Need["extent"]): string {
+  switch (scorable.kind) {
+    case "surface":
+      return `${extent ?? "candidates"} of ${scorable.uri} (${scorable.match})`;
+    case "conversation":
+      return `conversation ${scorable.conversationId}`;
+    case "tool_calls":
+      return `the tool calls of attempt ${scorable.attemptId}`;
+  }
 }
 
 function gapsFor(glob: Glob, observation: Observation, payload: SurfacePayload): readonly Gap[] {

@@ -23,9 +23,11 @@ const TITLES = {
   claims: "claims.json",
   scores: "scores.json",
   transcript: "transcript.jsonl",
+  calls: "tool-calls.jsonl",
 } as const;
 const OBSERVATIONS = "observations/";
 const CONVERSATION = "conversation";
+const TOOL_CALLS = "tool-calls";
 
 const Observations = z.object({
   schemaVersion: z.literal(1),
@@ -72,6 +74,7 @@ function partsOf(record: RunRecord, all: readonly Observation[]): readonly PartI
     jsonPart(TITLES.run, run),
     ...(record.claims === undefined ? [] : [jsonPart(TITLES.claims, record.claims)]),
     ...transcriptPart(all),
+    ...callsPart(all),
     ...observationParts(all),
     jsonPart(TITLES.scores, { schemaVersion: 1, scores: record.scores }, record.scores.length),
   ];
@@ -80,7 +83,7 @@ function partsOf(record: RunRecord, all: readonly Observation[]): readonly PartI
 function observationParts(all: readonly Observation[]): readonly PartInput[] {
   const byRoot = new Map<string, Observation[]>();
   for (const each of all) {
-    const name = each.payload.kind === "surface" ? rootOf(each.payload.scope.uri) : CONVERSATION;
+    const name = partNameOf(each);
     byRoot.set(name, [...(byRoot.get(name) ?? []), each]);
   }
   return [...byRoot]
@@ -94,23 +97,47 @@ function observationParts(all: readonly Observation[]): readonly PartInput[] {
     );
 }
 
+/** Observations of one root, of the conversation and of the tool calls are a part each. */
+function partNameOf({ payload }: Observation): string {
+  switch (payload.kind) {
+    case "surface":
+      return rootOf(payload.scope.uri);
+    case "conversation":
+      return CONVERSATION;
+    case "tools":
+      return TOOL_CALLS;
+  }
+}
+
 /** The messages, a line each, for readers that know nothing of observations. */
 function transcriptPart(all: readonly Observation[]): readonly PartInput[] {
-  for (const { payload } of all) {
-    if (payload.kind !== "conversation") continue;
-    const lines = payload.conversation.messages;
-    const counts = { shown: lines.length, total: lines.length };
-    return [
-      {
-        state: "present",
-        title: TITLES.transcript,
-        mediaType: LINES_TYPE,
-        content: { lines },
-        counts,
-      },
-    ];
-  }
+  for (const { payload } of all)
+    if (payload.kind === "conversation")
+      return [linesPart(TITLES.transcript, payload.conversation.messages)];
   return [];
+}
+
+/** The tool calls, a line each. */
+function callsPart(all: readonly Observation[]): readonly PartInput[] {
+  for (const { payload } of all)
+    if (payload.kind === "tools") return [linesPart(TITLES.calls, payload.calls)];
+  return [];
+}
+
+function linesPart(title: string, lines: readonly unknown[]): PartInput {
+  const total = lines.length;
+  const named = { title, mediaType: LINES_TYPE };
+  const sizeBytes = lines.reduce<number>(
+    (sum, line) => sum + canonicalJsonBytes(line).length + 1,
+    0,
+  );
+  if (sizeBytes > BUNDLE_LIMITS.maxBlobBytes)
+    return { state: "omitted", ...named, total, reason: tooLarge(sizeBytes) };
+  return { state: "present", ...named, content: { lines }, counts: { shown: total, total } };
+}
+
+function tooLarge(sizeBytes: number): string {
+  return `${sizeBytes} bytes, at most ${BUNDLE_LIMITS.maxBlobBytes} can be sealed`;
 }
 
 function jsonPart(title: string, value: unknown, total: number = 1): PartInput {
@@ -118,8 +145,7 @@ function jsonPart(title: string, value: unknown, total: number = 1): PartInput {
   const named = { title, mediaType: JSON_TYPE };
   if (bytes.length <= BUNDLE_LIMITS.maxBlobBytes)
     return { state: "present", ...named, content: { bytes } };
-  const reason = `${bytes.length} bytes, at most ${BUNDLE_LIMITS.maxBlobBytes} can be sealed`;
-  return { state: "omitted", ...named, total, reason };
+  return { state: "omitted", ...named, total, reason: tooLarge(bytes.length) };
 }
 
 function firstScope(all: readonly Observation[]): ScoringScope {

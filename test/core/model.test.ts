@@ -169,6 +169,7 @@ describe("kinds", () => {
         ["content_removed", "existential"],
         ["rows_changed", "exact"],
         ["changed_only", "universal"],
+        ["tools_called", "exact"],
         ["said", "existential"],
         ["objective_met", "existential"],
       ],
@@ -179,6 +180,7 @@ describe("kinds", () => {
         ["conversation", "append-only"],
         ["content", "stable"],
         ["trace", "append-only"],
+        ["tool_calls", "append-only"],
         ["surface", "mutable"],
       ],
     );

@@ -1,6 +1,7 @@
 // Performs the steps of a case in the working directory: node perform-steps.mjs STEPS.json
 import { execFileSync } from "node:child_process";
 import {
+  appendFileSync,
   chmodSync,
   mkdirSync,
   readFileSync,
@@ -23,6 +24,7 @@ const performers = {
   utime: (step) => utimesSync(step.utime, new Date(step.to), new Date(step.to)),
   sh: (step) => execFileSync("sh", ["-c", step.sh], { stdio: "inherit" }),
   sql: (step) => execute(step.sql),
+  call: (step) => appendFileSync(process.env.UPHELD_CALLS, `${JSON.stringify(step.call)}\n`),
   say: (step) => process.stdout.write(`${step.say}\n`),
 };
 
