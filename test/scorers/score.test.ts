@@ -233,6 +233,7 @@ describe("before anything is read", () => {
       "content_removed",
       "rows_changed",
       "changed_only",
+      "tools_called",
       "said",
       "objective_met",
     ]);
