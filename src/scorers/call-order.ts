@@ -93,8 +93,16 @@ function mayBeTiledBy(
   return (
     calls.every((call) => call.some(isPossible)) &&
     calls.length <= most &&
+    spans.every((span, index) => boundTo(index, calls) <= span.most) &&
     (mayLack || calls.length >= least)
   );
+}
+
+/** How many calls can stand for this requirement alone. */
+function boundTo(requirement: number, calls: readonly (readonly Match[])[]): number {
+  const isBound = (call: readonly Match[]): boolean =>
+    call.every((match, index) => isPossible(match) === (index === requirement));
+  return calls.filter(isBound).length;
 }
 
 interface Tiling {
