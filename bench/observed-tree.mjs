@@ -8,7 +8,13 @@ const baseline = (root, state) =>
   upheld("baseline", "--root", `workspace=${root}`, "--save", state);
 const observe = (state, expectations) => [
   ...upheld("observe", "--baseline", state, "--expect", expectations, "--json"),
-  ...limits({ maxFiles: 200_000, maxReadBytes: 2_000_000_000 }),
+  ...limits({
+    maxFiles: 200_000,
+    maxListedEntries: 300_000,
+    maxReadBytes: 2_000_000_000,
+    "baseline.maxFiles": 300_000,
+    "baseline.maxReadBytes": 2_000_000_000,
+  }),
 ];
 
 const SHARES = {

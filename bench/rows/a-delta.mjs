@@ -14,8 +14,7 @@ const change = [process.execPath, bench("change-tree.mjs"), "."];
 const ours = [
   ...upheld("run", "--root", "workspace=.", "--json"),
   ...limits({
-    maxFiles: 200_000,
-    maxReadBytes: 2_000_000_000,
+    "baseline.maxFiles": 200_000,
     "baseline.maxReadBytes": 2_000_000_000,
   }),
   "--",

@@ -1,11 +1,19 @@
-import { lutimesSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  lutimesSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Change } from "../../../src/core/change.ts";
 import type { VerdictValue } from "../../../src/core/verdict.ts";
 import { LocalFileSurfaceSource } from "../../../src/sources/local-files/source.ts";
 import { timestampOf } from "../../../src/core/timestamp.ts";
-import { ask } from "../../worlds/observe-tree.ts";
+import { ask, requestOf } from "../../worlds/observe-tree.ts";
 import { isLinux, NEEDLE, treeWorld, type TreeWorld } from "../../worlds/tree.ts";
 
 // What stands at a link's own location is what it leads to: a change of anything on the way changes it.
@@ -155,6 +163,29 @@ describe.runIf(isLinux)("what stands at a link's own location", () => {
       value: row.want,
       change: row.change,
     });
+  });
+
+  test("a delta tells what became of the link itself, candidates what stands there, in one look", async () => {
+    symlinkSync("a", world.at("link"));
+    const baseline = await source.baseline();
+    // A second name of the link moves its change time; the file that it leads to is new.
+    linkSync(world.at("link"), world.at("second"));
+    world.write("a", NEEDLE);
+    const requests = [
+      requestOf({ uri: "workspace:/**" }),
+      requestOf({ uri: "workspace:/**", extent: "delta" }),
+    ];
+    const [candidates, delta] = (await source.observe(requests, { baseline })).map(({ payload }) =>
+      payload.kind === "surface" ? payload : undefined,
+    );
+    const changeOf = (payload: typeof delta): string | undefined =>
+      payload?.entries.find(({ uri }) => uri === "workspace:/link")?.change;
+    expect({ candidates: changeOf(candidates), delta: changeOf(delta) }).toEqual({
+      candidates: "created",
+      delta: "touched",
+    });
+    // So that a delta cannot rule out what stands behind it.
+    expect(delta?.coverage.links).toContain("workspace:/link");
   });
 
   test.each(["it leads to", "a link on the way to"])(

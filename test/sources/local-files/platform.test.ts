@@ -130,9 +130,10 @@ describe("confinement by the identity of paths", () => {
     expect(errorCode(() => confined.openDirectory(confined.root, name))).toBe("EUNCONFINED");
   });
 
-  test.runIf(isWindows).each(["CON", "nul.txt", "COM1", "a:stream", "dot.", "space ", "LPT\u00b9"])(
+  test.for(["CON", "nul.txt", "COM1", "a:stream", "dot.", "space ", "LPT\u00b9"])(
     "L41 the name %j has another meaning on Windows",
-    (name) => {
+    (name, context) => {
+      context.skip(!isWindows, "it is a plain name here");
       using confined = openPathRoot(world.root);
       expect(errorCode(() => confined.openFile(confined.root, name))).toBe("EUNCONFINED");
     },
