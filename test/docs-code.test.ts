@@ -202,7 +202,8 @@ function describePages(): void {
     expect(readme?.blocks.length).toBeGreaterThan(0);
   });
 
-  describe.each(pages.map((page) => [page.path, page] as const))("%s", (_path, page) => {
+  const withCode = pages.filter((page) => page.blocks.length > 0);
+  describe.each(withCode.map((page) => [page.path, page] as const))("%s", (_path, page) => {
     let session: DocsSession;
     beforeAll(() => {
       session = sessionOf(page, folder);

@@ -4,7 +4,7 @@ import { closeSync, constants, fstatSync, openSync, statfsSync } from "node:fs";
 /** Local disk file systems, by the kernel's magic numbers, on which every store moves a file's change time once dirty pages are flushed. */
 const LOCAL_DISK = new Set([0xef53, 0x58465342, 0x9123683e, 0xf2f52010]);
 
-const O_TMPFILE = 0o20200000;
+const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY;
 
 /** True for ext4, XFS, Btrfs and F2FS: there, equal identity, size and times that are old enough mean unchanged. */
 export function isLocalDisk(directory: string): boolean {
