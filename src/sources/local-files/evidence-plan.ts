@@ -97,25 +97,34 @@ function retained(
   allowed: Float64Array,
 ): Pick<Draft, "nowBytes" | "beforeBytes" | "left"> {
   const { view, kept, deleted, maxContentBytes } = wish;
-  const nowBytes = Uint32Array.from(allowed, (bytes) => Math.min(bytes, maxContentBytes));
-  const beforeBytes = Uint32Array.from(
-    [
-      ...kept.map((node) => priorBytesAt(view, node)),
-      ...deleted.map((node) => priorBytes(view, node)),
-    ],
-    (bytes) => Math.min(bytes, maxContentBytes),
-  );
-  const isUnknown = Uint8Array.from(kept, (node) => Number(view.changes.of(node) === "unknown"));
-  const pieces = [nowBytes, beforeBytes];
+  const nowBytes = new Uint32Array(kept.length);
+  const beforeBytes = new Uint32Array(kept.length + deleted.length);
+  const ranks = new Uint8Array(kept.length);
+  for (const [at, node] of kept.entries()) {
+    nowBytes[at] = Math.min(allowed[at] ?? 0, maxContentBytes);
+    beforeBytes[at] = Math.min(priorBytesAt(view, node), maxContentBytes);
+    ranks[at] = view.changes.of(node) === "unknown" ? 1 : 0;
+  }
+  for (const [at, node] of deleted.entries())
+    beforeBytes[kept.length + at] = Math.min(priorBytes(view, node), maxContentBytes);
   let left = wish.limits.maxRetainedBytes;
-  for (const unknown of [0, 1]) {
-    const sizes = pieces.flatMap((bytes) =>
-      Array.from(bytes.filter((_, at) => (isUnknown[at] ?? 0) === unknown)),
-    );
-    const shares = new SmallestFirst(Float64Array.from(sizes), left);
-    for (const bytes of pieces) left -= shareOut(bytes, shares, isUnknown, unknown);
+  for (const rank of [0, 1]) {
+    const shares = new SmallestFirst(sizesOf([nowBytes, beforeBytes], ranks, rank), left);
+    left -= shareOut(nowBytes, shares, ranks, rank) + shareOut(beforeBytes, shares, ranks, rank);
   }
   return { nowBytes, beforeBytes, left };
+}
+
+function sizesOf(pieces: readonly Uint32Array[], ranks: Uint8Array, rank: number): Float64Array {
+  const sizes = new Float64Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let count = 0;
+  for (const bytes of pieces)
+    for (let at = 0; at < bytes.length; at += 1) {
+      if ((ranks[at] ?? 0) !== rank || bytes[at] === 0) continue;
+      sizes[count] = bytes[at] ?? 0;
+      count += 1;
+    }
+  return sizes.subarray(0, count);
 }
 
 /** Cuts the pieces of one rank to their shares. Returns how much that is. */
@@ -126,9 +135,9 @@ function shareOut(
   rank: number,
 ): number {
   let taken = 0;
-  for (const [at, size] of bytes.entries()) {
+  for (let at = 0; at < bytes.length; at += 1) {
     if ((ranks[at] ?? 0) !== rank) continue;
-    const share = shares.share(size);
+    const share = shares.share(bytes[at] ?? 0);
     bytes[at] = share;
     taken += share;
   }
@@ -155,8 +164,8 @@ class Planner {
   readonly #keepBytes = wordsColumn();
   readonly #probed = bytesColumn();
   readonly #places = wordsColumn();
-  readonly #files = new Set<Node>();
-  readonly #sizes = new Map<Node, number>();
+  readonly #isWanted = bytesColumn();
+  readonly #files: Node[] = [];
 
   constructor(list: ReadingList) {
     this.list = list;
@@ -169,8 +178,11 @@ class Planner {
       const size = wish.view.tree.sizes.get(file);
       if ((allowed[at] ?? 0) < size) continue;
       const keepBytes = nowBytes[at] ?? 0;
-      this.#files.add(file);
-      this.#sizes.set(file, size);
+      if (this.#isWanted.get(file) === 0) {
+        this.#isWanted.set(file, 1);
+        this.#files.push(file);
+        this.plannedBytes += size;
+      }
       this.#keepBytes.set(file, Math.max(this.#keepBytes.get(file), keepBytes));
       if (wish.probes.length > 0 && keepBytes < size) this.#probed.set(file, 1);
     }
@@ -184,7 +196,6 @@ class Planner {
         isProbed: this.#probed.get(file) === 1,
       };
       this.#places.set(file, this.list.add(file, wish) + 1);
-      this.plannedBytes += this.#sizes.get(file) ?? 0;
     }
   }
 

@@ -47,7 +47,7 @@ export interface BaselineFacts {
 }
 
 export interface RootUnavailable {
-  readonly unavailable: "root_unavailable" | "confinement_unverified";
+  readonly unavailable: "root_unavailable" | "root_replaced" | "confinement_unverified";
   readonly detail: string;
 }
 

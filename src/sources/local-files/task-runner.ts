@@ -1,3 +1,4 @@
+import type { ByteName } from "./name.ts";
 import type { GapCode } from "../../core/gap.ts";
 import { exactGlob, parseGlob } from "../../core/glob.ts";
 import { UpheldError } from "../../core/errors.ts";
@@ -27,6 +28,8 @@ export class TaskRunner {
   readonly #root: WorkerRoot;
   readonly #open: (directory: string) => ConfinedRoot;
   readonly #snapshots = new Map<number, Snapshot>();
+  /** Where the root of a baseline that was taken here really lay. */
+  readonly #places = new Map<number, ByteName>();
   #next = 1;
 
   constructor(root: WorkerRoot, open: (directory: string) => ConfinedRoot = openConfinedRoot) {
@@ -83,7 +86,15 @@ export class TaskRunner {
       settle: () => isLocalDisk(directory) && flushFileSystem(directory),
       askForHelp,
     });
-    return { kind: "baseline", facts: this.#keep(snapshot) };
+    const facts = this.#keep(snapshot);
+    this.#places.set(facts.baseline, confined.realPath);
+    return { kind: "baseline", facts };
+  }
+
+  /** A root whose path leads elsewhere by now was put there by someone: nothing of it is read. */
+  #leadsElsewhere(confined: ConfinedRoot, baseline: number | undefined): boolean {
+    const place = baseline === undefined ? undefined : this.#places.get(baseline);
+    return place !== undefined && place !== confined.realPath;
   }
 
   #observe(
@@ -92,6 +103,14 @@ export class TaskRunner {
     meter: Meter,
     askForHelp: AskForHelp | undefined,
   ): Result {
+    if (this.#leadsElsewhere(confined, task.baseline)) {
+      const detail = "its path leads to another directory than before the run";
+      return {
+        kind: "unavailable",
+        why: { unavailable: "root_replaced", detail },
+        at: this.#now(),
+      };
+    }
     const before = task.baseline === undefined ? undefined : this.#snapshot(task.baseline);
     const look = observeRoot(
       {
