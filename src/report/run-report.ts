@@ -82,8 +82,8 @@ export interface RunReport {
   readonly run: ReportedRun | null;
   readonly delta: readonly ReportedChange[];
   readonly deltaCounts: DeltaCounts;
-  /** The tool calls and what changed at the places that they name; null where nothing recorded any. */
-  readonly calls: ReportedCalls | null;
+  /** The tool calls and what changed at the places that they name; absent where nothing recorded any. */
+  readonly calls?: ReportedCalls;
   readonly notSeen: readonly Gap[];
   readonly subGoals: readonly ReportedSubGoal[];
   readonly bundle: SealedBundle | null;
@@ -93,11 +93,12 @@ export interface RunReport {
 export function runReport(input: ReportInput): RunReport {
   const all = [...input.deltas, ...input.observations];
   const delta = input.deltas.flatMap((each) => entriesOf(each)).map(reportedChange);
+  const calls = reportedCalls(all, delta);
   return {
     run: input.run,
     delta,
     deltaCounts: deltaCounts(input.deltas),
-    calls: reportedCalls(all, delta),
+    ...(calls === null ? {} : { calls }),
     notSeen: foldGaps(all.flatMap((each) => gapsOf(each.payload))),
     subGoals: input.subGoals.map((each) => reportedSubGoal(each, all)),
     bundle: input.bundle ?? null,

@@ -40,7 +40,7 @@ export function reportText({ report, deltas, hints = [], colour = false }: TextI
     ...agentText(report),
     ...deltas.flatMap((each) => deltaText(each, paint)),
     ...unchangedText(report),
-    ...callsText(report.calls, paint),
+    ...callsText(report.calls ?? null, paint),
     ...notSeenText(report.notSeen),
     ...hintText(hints),
     ...verdictText(report.subGoals, paint),
