@@ -53,7 +53,7 @@ function agentText({ run, calls }: RunReport): readonly string[] {
   if (run?.agent === undefined) return [];
   const { outcome, durationMs } = run.agent;
   return [
-    `  agent      ${outcomeText(outcome)} after ${duration(durationMs)}${callCountText(calls)}`,
+    `  agent      ${outcomeText(outcome)} after ${duration(durationMs)}${callCountText(calls ?? null)}`,
   ];
 }
 
