@@ -51,13 +51,14 @@ class ListReader {
     const list = this.#list;
     this.#place.meter.tick();
     const node = list.node(index);
+    const isSaidEmpty = this.#place.tree.sizes.get(node) === 0;
     const reading = this.#open(node, index);
     // What was read in part says nothing new of the file as a whole.
     if (!list.isPartial(index)) this.#takeOver(node, reading);
     if (list.isProbed(index)) this.#probe(index, reading);
     const { missing, readBytes } = reading;
     const miss = missing === undefined ? undefined : { ...missing, readBytes };
-    list.settle(index, reading.head, miss);
+    list.settle(index, reading.head, miss, isSaidEmpty);
   }
 
   [Symbol.dispose](): void {

@@ -134,16 +134,16 @@ export class ReadingList {
     return this.#keptFrom.get(index);
   }
 
-  /** Records what came of a file. */
-  settle(index: number, head: Buffer, miss: Miss | undefined): void {
+  /** Records what came of a file. What one that is said to be empty holds is kept though none of it was planned. */
+  settle(index: number, head: Buffer, miss: Miss | undefined, isSaidEmpty: boolean): void {
     const keepBytes = this.#keepBytes.get(index);
     head.copy(this.#kept, this.#keptFrom.get(index), 0, keepBytes);
-    if (miss !== undefined) this.#misses.set(index, this.#withHead(miss, head, keepBytes));
+    if (miss !== undefined)
+      this.#misses.set(index, isSaidEmpty ? this.#withHead(miss, head) : miss);
     this.#states.set(index, miss === undefined ? STATE.whole : STATE.missed);
   }
 
-  #withHead(miss: Miss, head: Buffer, keepBytes: number): Miss {
-    if (keepBytes > 0 || head.length === 0) return miss;
+  #withHead(miss: Miss, head: Buffer): Miss {
     const length = this.#spareKept.takeUpTo(head.length);
     return length === 0 ? miss : { ...miss, head: Uint8Array.from(head.subarray(0, length)) };
   }
