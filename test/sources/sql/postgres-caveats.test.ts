@@ -163,6 +163,8 @@ describe("when the snapshot is gone", () => {
     await using own = await startPostgres();
     const { name, url } = await own.database();
     const client = await own.connect(name);
+    // An immediate stop loses what a commit did not wait for.
+    await client.query("SET synchronous_commit = on");
     for (const statement of ORDERS) await client.query(statement);
     await using source = new SqlSurfaceSource({ name: "shop", url });
     await using baseline = await source.baseline();
