@@ -63,10 +63,11 @@ function refsText(
   return `${printable(first.uri)}${change}${detail}${more}  ${method}`;
 }
 
-/** Why there is nothing to point at: the sentence of the rationale after what was asked. */
+/** Why there is nothing to point at: the first sentence of the rationale, which names no place. */
 function exhaustionText(rationale: string): string {
-  const [, reason] = rationale.split(". ");
-  return printable(cut(reason ?? rationale, 300));
+  const [line = ""] = rationale.split("\n");
+  const [reason = ""] = line.split(/\.(?: |$)/);
+  return printable(cut(reason, 300));
 }
 
 function gapsText(verdict: Extract<Verdict, { value: "undetermined" }>, method: string): string {

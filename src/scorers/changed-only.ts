@@ -58,8 +58,8 @@ function decide(condition: ChangedOnly, observations: readonly Observation[]): D
   ];
   if (counterexamples.length > 0)
     return decided(refuted(counterexamples), [
-      asked,
       `Changed elsewhere: ${counted(counterexamples.length, "location")}`,
+      asked,
       ...context,
     ]);
   if (observations.length === 0)
@@ -69,11 +69,11 @@ function decide(condition: ChangedOnly, observations: readonly Observation[]): D
     );
   if (gaps !== undefined)
     return decided(undetermined(gaps), [
-      asked,
       "No change elsewhere is known, yet not every place is",
+      asked,
       ...context,
     ]);
-  return decided(upheld([]), [asked, "Every change is known, and each is allowed", ...context]);
+  return decided(upheld([]), ["Every change is known, and each is allowed", asked, ...context]);
 }
 
 interface RootJudgment {

@@ -12,7 +12,8 @@ export function joinDecisions(kind: Composite["kind"], parts: readonly Decision[
     (part, index) =>
       `${index + 1}. ${part.verdict.value}: ${part.rationale.replaceAll("\n", "\n   ")}`,
   );
-  return { verdict, rationale: [`${kind} of ${parts.length}:`, ...told].join("\n") };
+  const values = parts.map((part) => part.verdict.value).join(", ");
+  return { verdict, rationale: [`${kind} of ${parts.length}: ${values}`, ...told].join("\n") };
 }
 
 function join(kind: Composite["kind"], verdicts: readonly Verdict[]): Verdict {

@@ -36,19 +36,19 @@ function decide(condition: ContentRemoved, observation: Observation | undefined)
   const context = [tellMethod(view), tellCoverage(view)];
   if (witnesses.length > 0)
     return decided(upheld(witnesses), [
-      asked,
       `Gone from ${counted(witnesses.length, "location")}`,
+      asked,
       ...context,
     ]);
   if (open !== undefined)
     return decided(undetermined(open), [
-      asked,
       "No location is known to have lost what it held",
+      asked,
       ...context,
     ]);
   return decided(refuted(), [
-    asked,
     "Everything that stood there before the run is still there",
+    asked,
     ...context,
   ]);
 }

@@ -36,17 +36,17 @@ function decide(condition: ContentWritten, observation: Observation | undefined)
   const asked = `content_written at ${condition.uri} (${condition.match}): ${describeMatcher(condition.matcher)}`;
   if (witnesses.length > 0)
     return told(view, upheld(witnesses), [
-      asked,
       `Written by the run at ${counted(witnesses.length, "location")}`,
+      asked,
     ]);
   if (open !== undefined)
     return told(view, undetermined(open), [
-      asked,
       "No location is known to hold it by the run's doing",
+      asked,
     ]);
   return told(view, refuted(), [
+    "Every location was accounted for, and none holds it by the run's doing",
     asked,
-    "Every location was accounted for, and what was asked for held at no observed time by the run's doing",
   ]);
 }
 

@@ -6,7 +6,7 @@ import type { SurfaceView } from "./surface-view.ts";
 /** How many gaps a rationale spells out; the verdict holds the rest. */
 const MAX_TOLD_GAPS = 5;
 
-/** A verdict with its reasons, one sentence each; empty ones fall away. */
+/** A verdict with its reasons, one sentence each, the main one first: a report may show that one alone. Empty ones fall away. */
 export function decided(verdict: Verdict, sentences: readonly string[]): Decision {
   const gaps = verdict.value === "undetermined" ? [`Not known: ${tellGaps(verdict.gaps)}`] : [];
   const told = [...sentences, ...gaps].filter((sentence) => sentence !== "");

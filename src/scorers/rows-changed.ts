@@ -45,13 +45,13 @@ function decide(condition: RowsChanged, observation: Observation | undefined): D
   const settled = matching.length === 0 ? NONE_FOUND : `Found: ${found}`;
   switch (compare(condition, matching.length, most)) {
     case "within":
-      return decided(upheld(matching), [asked, settled, ...context]);
+      return decided(upheld(matching), [settled, asked, ...context]);
     case "outside":
-      return decided(refuted(matching), [asked, settled, ...context]);
+      return decided(refuted(matching), [settled, asked, ...context]);
     case "open":
       return decided(undetermined(reasonsOf([...unseen, ...gaps], condition)), [
-        asked,
         `Known to match: ${found}, and more may`,
+        asked,
         ...context,
       ]);
   }

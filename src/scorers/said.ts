@@ -50,13 +50,13 @@ function decide(condition: Said, observation: Observation | undefined): Decision
   const looked = `Looked at: ${counted(messages.length, "message")} of ${payload.conversation.messages.length}`;
   if (witnesses.length > 0)
     return decided(upheld(witnesses), [
-      asked,
       `Found in ${counted(witnesses.length, "message")}`,
+      asked,
       looked,
     ]);
   if (open !== undefined)
-    return decided(undetermined(open), [asked, "No message is known to match", looked]);
-  return decided(refuted(), [asked, "Every message was read, and none matches", looked]);
+    return decided(undetermined(open), ["No message is known to match", asked, looked]);
+  return decided(refuted(), ["Every message was read, and none matches", asked, looked]);
 }
 
 function matchMessage(matcher: Matcher, { text, textTruncated }: Message): Finding {

@@ -66,8 +66,8 @@ function decide(condition: ToolsCalled, observation: Observation | undefined): D
     calls.map(({ call }) => refOfCall(call, observation.id));
   const verdict = verdictOf(evidence, refs);
   return decided(verdict, [
-    asked,
     tellResult(verdict),
+    asked,
     tellAttempts(condition, views),
     ...tellRecorders(observation.payload),
   ]);

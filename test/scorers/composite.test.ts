@@ -1,6 +1,6 @@
 import { describe, test, expect } from "vitest";
 import { created, file, observe } from "../worlds/observations.ts";
-import { anywhere, at, claims, decide } from "./claims.ts";
+import { anywhere, at, claims, decide, x } from "./claims.ts";
 
 describe("composites and what is judged", () => {
   const yes = anywhere;
@@ -69,7 +69,7 @@ describe("composites and what is judged", () => {
       condition: { kind: "all", of: [yes, no] },
       world,
       want: "refuted",
-      says: "2. refuted: content_written",
+      says: "2. refuted: Every location was accounted for, and none holds it by the run's doing. content_written",
     },
   ]);
 });
@@ -84,9 +84,20 @@ describe("the rationale", () => {
       want: "upheld",
     });
     expect(rationale).toBe(
-      "content_written at workspace:/** (glob): contains a text (case sensitive, line endings any, unicode nfc). " +
-        "Written by the run at 1 location. Attribution: baseline. Looked at: 1 of 1 locations, 7 unchanged, 3 outside the scope.",
+      "Written by the run at 1 location. " +
+        "content_written at workspace:/** (glob): contains a text (case sensitive, line endings any, unicode nfc). Attribution: baseline. Looked at: 1 of 1 locations, 7 unchanged, 3 outside the scope.",
     );
     expect(method).toBe("baseline");
+  });
+
+  test("begins with the reason, whatever the name of the place holds", () => {
+    const { rationale } = decide({
+      claim: "",
+      condition: { ...x, uri: at("v1. final. txt") },
+      world: observe({ uri: at("v1. final. txt"), match: "exact" }),
+      want: "refuted",
+    });
+    const [first] = rationale.split(". ");
+    expect(first).toBe("Every location was accounted for, and none holds it by the run's doing");
   });
 });

@@ -31,7 +31,7 @@ describe("content_written", () => {
       world: observe({ entries: [created(at("x"), file("none"))] }),
       want: "refuted",
       refs: [],
-      says: "held at no observed time",
+      says: "none holds it by the run's doing",
     },
     { claim: "no change at all refutes", condition: anywhere, world: observe(), want: "refuted" },
     {
