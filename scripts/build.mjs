@@ -1,5 +1,5 @@
 // @ts-check
-// Compiles src to dist when dist is stale. Each file is put in place by a rename, so a program
+// Compiles src to dist when dist is stale, and joins the programs. Each file is put in place by a rename, so a program
 // that runs meanwhile never reads half a file. `--force` compiles in any case.
 import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
@@ -7,6 +7,7 @@ import { copyFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:
 import { dirname, join, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inProject, runToEnd, toolScript } from "./project.mjs";
+import { joinPrograms } from "./programs.mjs";
 
 const stamp = inProject("dist/.stamp");
 const command = inProject("dist/cli/main.js");
@@ -30,6 +31,7 @@ function digestOfInput() {
     "tsconfig.build.json",
     "package.json",
     "scripts/build.mjs",
+    "scripts/programs.mjs",
     ...filesBelow(inProject("src")).map((path) => join("src", path)),
   ];
   for (const path of inputs) {
@@ -86,6 +88,7 @@ export async function buildIfStale({ force = false } = {}) {
     const compiler = toolScript("typescript", "tsc");
     const result = await runToEnd(process.execPath, [compiler, "-p", project, "--outDir", output]);
     copyAssets(output);
+    await joinPrograms(output);
     replaceDist(output);
     if (result.code === 0) writeFileSync(stamp, digest);
     return { built: true, errors: result.code === 0 ? "" : result.output };

@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
+import type { ExpectationFile } from "../core/expectation.ts";
 import { Timestamp } from "../core/timestamp.ts";
 import { observeRun, validateClaims, type ObservedRoot } from "../run/observe-run.ts";
 import { CALLS_OPTION, storedCalls } from "./call-recording.ts";
-import { readClaimsFile } from "./claims-file.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { DB_OPTION, databasesOf, type NamedDatabase } from "./databases.ts";
+import { givenClaims } from "./given-claims.ts";
 import { attemptOf, clockOf, newRunId } from "./new-run.ts";
 import { noArguments, parseOptions, usage, type Parsed } from "./options.ts";
 import { progressOn } from "./progress.ts";
@@ -48,8 +49,7 @@ export const observeCommand: Command = {
     noArguments(parsed);
     await refuseUnwritable(parsed.one("save"));
     const before = beforeOf(parsed, context.environment);
-    const expect = parsed.one("expect");
-    const claims = expect === undefined ? undefined : readClaimsFile(expect);
+    const claims = await givenClaims(parsed);
     validateClaims(claims, [
       ...before.roots.map(({ name }) => ({ name, surface: "file" })),
       ...before.databases.map(({ name }) => ({ name, surface: "sql" })),
@@ -115,10 +115,7 @@ function timeOf(text: string): Timestamp {
 
 async function observeSince(
   { from, roots, databases, folder }: Before,
-  {
-    parsed,
-    claims,
-  }: { readonly parsed: Parsed; readonly claims: ReturnType<typeof readClaimsFile> | undefined },
+  { parsed, claims }: { readonly parsed: Parsed; readonly claims: ExpectationFile | undefined },
   context: CommandContext,
 ): Promise<number> {
   const { terminal, interruption } = context;

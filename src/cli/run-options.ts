@@ -1,8 +1,8 @@
 import type { ExpectationFile } from "../core/expectation.ts";
 import { validateClaims } from "../run/observe-run.ts";
 import { askedCalls, CALLS_OPTION, OTLP_OPTIONS, type AskedCalls } from "./call-recording.ts";
-import { readClaimsFile } from "./claims-file.ts";
 import { databasesOf, DB_HOLD_OPTION, DB_OPTION, holdOf, type NamedDatabase } from "./databases.ts";
+import { givenClaims } from "./given-claims.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";
 import {
   ATTRIBUTION_OPTION,
@@ -58,7 +58,10 @@ export interface AskedRun {
 }
 
 /** Reads the arguments of a run, the claims included. Throws on every mistake, before anything is started. */
-export function askedRun(args: readonly string[], environment: NodeJS.ProcessEnv): AskedRun {
+export async function askedRun(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<AskedRun> {
   const parsed = parseOptions(RUN_OPTIONS, args);
   const agent = askedAgent(parsed);
   const isolate = parsed.flag("isolate");
@@ -70,8 +73,7 @@ export function askedRun(args: readonly string[], environment: NodeJS.ProcessEnv
     isolate,
     new Map(roots.map(({ name }) => [name, wishes.get(name) ?? "auto"])),
   );
-  const expect = parsed.one("expect");
-  const claims = expect === undefined ? undefined : readClaimsFile(expect);
+  const claims = await givenClaims(parsed);
   validateClaims(claims, [
     ...roots.map(({ name }) => ({ name, surface: "file" })),
     ...databases.map(({ name }) => ({ name, surface: "sql" })),

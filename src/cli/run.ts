@@ -44,7 +44,7 @@ export const runCommand: Command = {
   ],
   async run(args, context) {
     const { terminal, environment } = context;
-    const asked = askedRun(args, environment);
+    const asked = await askedRun(args, environment);
     await refuseUnwritable(asked.save);
     const candidates = stateCandidates(environment);
     await sweepState(candidates, terminal);

@@ -5,7 +5,6 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import type { CallRecorder } from "../recording.ts";
 import { readJsonSpans } from "./json.ts";
-import { readProtobufSpans } from "./protobuf.ts";
 import { OTLP, SpanLog, type SpanLogOptions } from "./span-log.ts";
 import { OTLP_LIMITS } from "./span.ts";
 
@@ -173,7 +172,10 @@ class Desk {
   async #read(body: Buffer, request: IncomingMessage): Promise<boolean> {
     try {
       const unpacked = await unpack(body, request.headers["content-encoding"]);
-      const read = isJson(request) ? readJsonSpans : readProtobufSpans;
+      // The wire format is loaded with the first body in it: most runs have none.
+      const read = isJson(request)
+        ? readJsonSpans
+        : (await import("./protobuf.ts")).readProtobufSpans;
       read(unpacked, (span) => this.#log.add(span));
       return true;
     } catch {
