@@ -9,7 +9,7 @@ import { inProject, runToEnd, toolScript } from "./project.mjs";
 
 /**
  * @typedef {import("zod").z.ZodType} Schema
- * @typedef {{ ExpectationFile: Schema, Condition: Schema, Matcher: Schema, Observation: Schema, Score: Schema, Run: Schema, Gap: Schema, Verdict: Schema, Identifier: Schema }} Schemas
+ * @typedef {{ ExpectationFile: Schema, Condition: Schema, Matcher: Schema, Observation: Schema, Score: Schema, Run: Schema, Gap: Schema, Verdict: Schema, Identifier: Schema, Receipt: Schema, HarnessResult: Schema }} Schemas
  */
 
 const documents = /** @type {const} */ ([
@@ -25,6 +25,16 @@ const documents = /** @type {const} */ ([
   ],
   ["score", "Score", "A verdict, by whom it was reached, over which evidence, and why."],
   ["run", "Run", "One attempt of an agent."],
+  [
+    "receipt",
+    "Receipt",
+    "What came of one attempt at one scenario. Beyond this form: the status follows from the sub-goals, and the digest is that of the canonical object without it.",
+  ],
+  [
+    "harness-result",
+    "HarnessResult",
+    "A result as another harness writes it, for import and export.",
+  ],
 ]);
 
 const shared = /** @type {const} */ (["Condition", "Matcher", "Gap", "Verdict", "Identifier"]);
@@ -63,17 +73,19 @@ export function schemaFiles(schemas) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await buildIfStale();
   const files = [
-    "expectation",
-    "condition",
-    "matcher",
-    "observation",
-    "score",
-    "run",
-    "gap",
-    "verdict",
-    "identifier",
+    "core/expectation",
+    "core/condition",
+    "core/matcher",
+    "core/observation",
+    "core/score",
+    "core/run",
+    "core/gap",
+    "core/verdict",
+    "core/identifier",
+    "evidence/receipt",
+    "evidence/harness-result",
   ];
-  const modules = await Promise.all(files.map((name) => importBuilt(`core/${name}.js`)));
+  const modules = await Promise.all(files.map((name) => importBuilt(`${name}.js`)));
   for (const { path, text } of schemaFiles(Object.assign({}, ...modules))) {
     mkdirSync(dirname(inProject(path)), { recursive: true });
     writeFileSync(inProject(path), text);

@@ -2,9 +2,24 @@ import { isWellFormed, MAX_JSON_DEPTH, refuseJson } from "./canonical-json.ts";
 import type { JsonValue } from "./canonical-json.ts";
 import { UpheldError } from "./errors.ts";
 
+/** JSON in which a number is whatever its reader made of it. */
+export type JsonTree<Numeral> =
+  | null
+  | boolean
+  | string
+  | Numeral
+  | readonly JsonTree<Numeral>[]
+  | { readonly [key: string]: JsonTree<Numeral> };
+
+/** Makes something of a number as it is written, or says what would be lost of it. */
+export type NumeralReader<Numeral> = (
+  literal: string,
+) => { readonly value: Numeral } | { readonly lost: string };
+
 /** Where a strict reader stands. */
-interface Cursor {
+interface Cursor<Numeral> {
   readonly text: string;
+  readonly numeralOf: NumeralReader<Numeral>;
   /** Looked at once for the whole text; only a text with escapes can then hold half a pair. */
   readonly isWellFormed: boolean;
   readonly path: (string | number)[];
@@ -18,7 +33,15 @@ interface Cursor {
  * (9007199254740993). -0 reads as 0. A key named `__proto__` is an ordinary key.
  */
 export function parseStrictJson(text: string): JsonValue {
-  const cursor: Cursor = { text, isWellFormed: isWellFormed(text), path: [], at: 0 };
+  return parseJsonTree(text, doubleOf);
+}
+
+/** Reads JSON text as `parseStrictJson` does, with another reading of its numbers. */
+export function parseJsonTree<Numeral>(
+  text: string,
+  numeralOf: NumeralReader<Numeral>,
+): JsonTree<Numeral> {
+  const cursor = { text, numeralOf, isWellFormed: isWellFormed(text), path: [], at: 0 };
   const value = readValue(cursor);
   skipSpace(cursor);
   if (cursor.at < text.length) {
@@ -32,7 +55,8 @@ export function parseStrictJsonBytes(bytes: Uint8Array): JsonValue {
   return parseStrictJson(decodeUtf8(bytes));
 }
 
-function decodeUtf8(bytes: Uint8Array): string {
+/** The text of UTF-8 bytes. Throws "json_invalid" on other bytes; a byte order mark stays. */
+export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
@@ -40,7 +64,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-function readValue(cursor: Cursor): JsonValue {
+function readValue<Numeral>(cursor: Cursor<Numeral>): JsonTree<Numeral> {
   skipSpace(cursor);
   switch (cursor.text.charAt(cursor.at)) {
     case "{":
@@ -60,7 +84,7 @@ function readValue(cursor: Cursor): JsonValue {
   }
 }
 
-function readWord(cursor: Cursor, word: string, value: JsonValue): JsonValue {
+function readWord<Numeral, Word>(cursor: Cursor<Numeral>, word: string, value: Word): Word {
   if (!cursor.text.startsWith(word, cursor.at)) {
     return refuseAt(cursor, `"${word}" was expected`);
   }
@@ -70,19 +94,24 @@ function readWord(cursor: Cursor, word: string, value: JsonValue): JsonValue {
 
 const numberForm = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 
-function readNumber(cursor: Cursor): number {
+function readNumber<Numeral>(cursor: Cursor<Numeral>): Numeral {
   numberForm.lastIndex = cursor.at;
   const literal = numberForm.exec(cursor.text)?.[0];
   if (literal === undefined) {
     return refuseAt(cursor, "a JSON value was expected");
   }
-  const value = Number(literal);
-  const lost = lostBy(literal, value);
-  if (lost !== null) {
-    return refuseAt(cursor, lost);
+  const numeral = cursor.numeralOf(literal);
+  if ("lost" in numeral) {
+    return refuseAt(cursor, numeral.lost);
   }
   cursor.at += literal.length;
-  return value === 0 ? 0 : value;
+  return numeral.value;
+}
+
+function doubleOf(literal: string): { readonly value: number } | { readonly lost: string } {
+  const value = Number(literal);
+  const lost = lostBy(literal, value);
+  return lost === null ? { value: value === 0 ? 0 : value } : { lost };
 }
 
 /** What a double would lose of a literal, or null. A literal with a fraction or an exponent may be rounded. */
@@ -102,7 +131,7 @@ function lostBy(literal: string, value: number): string | null {
     : null;
 }
 
-function readString(cursor: Cursor): string {
+function readString(cursor: Cursor<unknown>): string {
   const from = cursor.at;
   const hasEscape = skipString(cursor);
   const value = hasEscape ? unescape(cursor, from) : cursor.text.slice(from + 1, cursor.at - 1);
@@ -111,7 +140,7 @@ function readString(cursor: Cursor): string {
 }
 
 /** Moves behind the closing quote and says whether there was an escape. */
-function skipString(cursor: Cursor): boolean {
+function skipString(cursor: Cursor<unknown>): boolean {
   const { text } = cursor;
   let hasEscape = false;
   let at = cursor.at + 1;
@@ -129,7 +158,7 @@ function skipString(cursor: Cursor): boolean {
   return hasEscape;
 }
 
-function unescape(cursor: Cursor, from: number): string {
+function unescape(cursor: Cursor<unknown>, from: number): string {
   try {
     return String(JSON.parse(cursor.text.slice(from, cursor.at)));
   } catch {
@@ -138,8 +167,8 @@ function unescape(cursor: Cursor, from: number): string {
   }
 }
 
-function readArray(cursor: Cursor): readonly JsonValue[] {
-  const values: JsonValue[] = [];
+function readArray<Numeral>(cursor: Cursor<Numeral>): readonly JsonTree<Numeral>[] {
+  const values: JsonTree<Numeral>[] = [];
   enter(cursor);
   if (take(cursor, "]")) {
     return values;
@@ -152,8 +181,8 @@ function readArray(cursor: Cursor): readonly JsonValue[] {
   return take(cursor, "]") ? values : refuseAt(cursor, '"," or "]" was expected');
 }
 
-function readObject(cursor: Cursor): JsonValue {
-  const members: Record<string, JsonValue> = {};
+function readObject<Numeral>(cursor: Cursor<Numeral>): JsonTree<Numeral> {
+  const members: Record<string, JsonTree<Numeral>> = {};
   enter(cursor);
   if (take(cursor, "}")) {
     return members;
@@ -164,7 +193,10 @@ function readObject(cursor: Cursor): JsonValue {
   return take(cursor, "}") ? members : refuseAt(cursor, '"," or "}" was expected');
 }
 
-function readMember(cursor: Cursor, members: Record<string, JsonValue>): void {
+function readMember<Numeral>(
+  cursor: Cursor<Numeral>,
+  members: Record<string, JsonTree<Numeral>>,
+): void {
   skipSpace(cursor);
   const key =
     cursor.text[cursor.at] === '"'
@@ -192,21 +224,21 @@ function readMember(cursor: Cursor, members: Record<string, JsonValue>): void {
 }
 
 /** Steps over an opening bracket. */
-function enter(cursor: Cursor): void {
+function enter(cursor: Cursor<unknown>): void {
   if (cursor.path.length >= MAX_JSON_DEPTH) {
     refuseAt(cursor, `nested deeper than ${MAX_JSON_DEPTH} levels`);
   }
   cursor.at += 1;
 }
 
-function take(cursor: Cursor, character: string): boolean {
+function take(cursor: Cursor<unknown>, character: string): boolean {
   skipSpace(cursor);
   const isThere = cursor.text[cursor.at] === character;
   cursor.at += isThere ? 1 : 0;
   return isThere;
 }
 
-function skipSpace(cursor: Cursor): void {
+function skipSpace(cursor: Cursor<unknown>): void {
   for (
     let unit = cursor.text.charCodeAt(cursor.at);
     isSpace(unit);
@@ -220,6 +252,6 @@ function isSpace(unit: number): boolean {
   return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
 }
 
-function refuseAt(cursor: Cursor, what: string): never {
+function refuseAt(cursor: Cursor<unknown>, what: string): never {
   return refuseJson(cursor.path, `${what}, at character ${cursor.at}`);
 }

@@ -1,8 +1,26 @@
 export { Digest, RunId } from "../core/ids.ts";
 export { Timestamp } from "../core/timestamp.ts";
+export {
+  admissionFault,
+  ADMISSION_FAULTS,
+  ARTIFACT_KINDS,
+  ARTIFACT_LEVELS,
+  DEFAULT_ARTIFACT_POLICY,
+} from "./artifact-kinds.ts";
+export type {
+  AdmissionFault,
+  ArtifactKind,
+  ArtifactKindRule,
+  ArtifactLevel,
+  ArtifactPolicy,
+} from "./artifact-kinds.ts";
 export type { Bundle, BundleFile } from "./bundle.ts";
 export { BUNDLE_FAULTS } from "./faults.ts";
 export type { BundleFault, Fault } from "./faults.ts";
+export { exportHarnessResult, importHarnessResult } from "./harness-exchange.ts";
+export type { ImportedReceipt } from "./harness-exchange.ts";
+export { HarnessResult, readHarnessResult } from "./harness-result.ts";
+export type { HarnessReading } from "./harness-result.ts";
 export { plainHasher } from "./hasher.ts";
 export type { Hasher } from "./hasher.ts";
 export { EVIDENCE_ARTIFACT_TYPE } from "./layout.ts";
@@ -10,6 +28,24 @@ export { BUNDLE_LIMITS } from "./limits.ts";
 export type { BundleLimits } from "./limits.ts";
 export { byteSource } from "./reader.ts";
 export type { BundleReader, ByteSource, ListedFile, Listing } from "./reader.ts";
+export { readReceipt, RECEIPT_FAULTS } from "./read-receipt.ts";
+export type { ReceiptFault, ReceiptReading, RefusedReceipt } from "./read-receipt.ts";
+export {
+  CallSummary,
+  FailureDomain,
+  makeReceipt,
+  MissingArtifact,
+  Receipt,
+  receiptBytes,
+  ReceiptFailure,
+  ReceiptStatus,
+  ReceiptSubGoal,
+  statusOf,
+  withoutArtifact,
+} from "./receipt.ts";
+export type { ReceiptInput, ReceiptOutcome, Redaction } from "./receipt.ts";
+export { compareAttempts, mismatchOf, ScenarioAttempt } from "./scenario-attempt.ts";
+export type { BindingField, EvidenceOrigin } from "./scenario-attempt.ts";
 export { sealBundle } from "./seal.ts";
 export type { PartContent, PartInput, SealInput } from "./seal.ts";
 export {

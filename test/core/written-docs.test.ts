@@ -14,6 +14,8 @@ import { Observation } from "../../src/core/observation.ts";
 import { Run } from "../../src/core/run.ts";
 import { Score } from "../../src/core/score.ts";
 import { Verdict } from "../../src/core/verdict.ts";
+import { HarnessResult } from "../../src/evidence/harness-result.ts";
+import { Receipt } from "../../src/evidence/receipt.ts";
 import { created, file, observe } from "../worlds/observations.ts";
 
 const written = (path: string): string =>
@@ -28,6 +30,8 @@ const schemas = schemaFiles({
   Gap,
   Verdict,
   Identifier,
+  Receipt,
+  HarnessResult,
 });
 
 describe("what is written from the code", () => {
