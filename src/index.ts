@@ -163,7 +163,9 @@ export {
 export { type RunRecord } from "./store/run-record.ts";
 export { writeBundle } from "./store/bundle-file.ts";
 export { openBundle } from "./store/open-bundle.ts";
-export { readRunRecord, sealInputOf } from "./store/evidence-file.ts";
+export { sealInputOf } from "./store/evidence-file.ts";
+export { readRunRecord } from "./store/read-run.ts";
+export { newRunSecret } from "./store/run-secret.ts";
 export { nodeHasher } from "./store/hasher.ts";
 export { runReport, type ReportInput, type RunReport } from "./report/run-report.ts";
 export { reportText, type TextInput } from "./report/text.ts";

@@ -8,6 +8,7 @@ import { isBundle } from "../store/open-bundle.ts";
 import { writeBundle } from "../store/bundle-file.ts";
 import { sealInputOf } from "../store/evidence-file.ts";
 import { nodeHasher } from "../store/hasher.ts";
+import { newRunSecret } from "../store/run-secret.ts";
 import type { RunRecord } from "../store/run-record.ts";
 import type { CommandContext } from "./command.ts";
 import { exitOfAgent, exitOfSubGoals } from "./exit.ts";
@@ -62,8 +63,9 @@ async function sealTo(
   version: string,
   signal: AbortSignal,
 ): Promise<SealedBundle> {
-  const input = sealInputOf(record, { name: "upheld", version });
-  const bundle = await sealBundle(input, { hasher: nodeHasher });
+  const secret = newRunSecret();
+  const input = sealInputOf(record, { name: "upheld", version }, secret);
+  const bundle = await sealBundle(input, { hasher: nodeHasher, secret });
   await writeBundle(path, bundle, { as: "tar", signal });
   const sizeBytes = bundle.files.reduce((sum, { bytes }) => sum + bytes.length, 0);
   return { path, digest: bundle.digest, parts: bundle.statement.predicate.parts.length, sizeBytes };

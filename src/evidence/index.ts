@@ -46,8 +46,9 @@ export {
 export type { ReceiptInput, ReceiptOutcome, Redaction } from "./receipt.ts";
 export { compareAttempts, mismatchOf, ScenarioAttempt } from "./scenario-attempt.ts";
 export type { BindingField, EvidenceOrigin } from "./scenario-attempt.ts";
+export type { PartContent, RunSecret } from "./salt.ts";
 export { sealBundle } from "./seal.ts";
-export type { PartContent, PartInput, SealInput } from "./seal.ts";
+export type { PartInput, SealInput, SealOptions } from "./seal.ts";
 export {
   EVIDENCE_PREDICATE_TYPE,
   EvidenceAttribution,

@@ -6,6 +6,8 @@ export interface BundleLimits {
   readonly maxParts: number;
   /** Bytes of one blob: it is held in memory while it is digested. Default 64 MiB. */
   readonly maxBlobBytes: number;
+  /** Bytes of a part that is read as JSON: it is parsed whole. Default 64 MiB. */
+  readonly maxJsonBytes: number;
   /** Bytes of the statement, and of the index. Default 16 MiB. */
   readonly maxStatementBytes: number;
 }
@@ -14,5 +16,6 @@ export const BUNDLE_LIMITS: BundleLimits = {
   maxFiles: 10_000,
   maxParts: 5_000,
   maxBlobBytes: 64 * 1024 * 1024,
+  maxJsonBytes: 64 * 1024 * 1024,
   maxStatementBytes: 16 * 1024 * 1024,
 };

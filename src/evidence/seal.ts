@@ -1,13 +1,14 @@
-import { canonicalJson, canonicalJsonBytes } from "../core/canonical-json.ts";
+import { canonicalJsonBytes } from "../core/canonical-json.ts";
 import { UpheldError } from "../core/errors.ts";
 import type { Gap, NonEmpty } from "../core/gap.ts";
 import type { Digest } from "../core/ids.ts";
 import type { ScoringScope } from "../core/scope.ts";
 import type { Bundle, BundleFile } from "./bundle.ts";
 import type { Hasher } from "./hasher.ts";
-import { blobName, blobOf, compareNames, layoutOf, manifestBytes } from "./layout.ts";
+import { blobName, blobOf, compareNames, layoutOf, manifestBytes, type Blob } from "./layout.ts";
 import { BUNDLE_LIMITS } from "./limits.ts";
 import type { BundleLimits } from "./limits.ts";
+import { plainBytes, saltedBytes, type PartContent, type RunSecret } from "./salt.ts";
 import {
   EVIDENCE_PREDICATE_TYPE,
   EvidencePredicate,
@@ -23,12 +24,6 @@ import type {
   PartCounts,
   PartRedaction,
 } from "./statement.ts";
-
-/** What a part holds: bytes as they are, one JSON value, or one JSON value a line. */
-export type PartContent =
-  | { readonly bytes: Uint8Array }
-  | { readonly json: unknown }
-  | { readonly lines: readonly unknown[] };
 
 interface PartName {
   readonly title: string;
@@ -66,14 +61,18 @@ export interface SealInput {
   readonly parts: readonly PartInput[];
 }
 
+export interface SealOptions {
+  readonly hasher: Hasher;
+  readonly limits?: BundleLimits;
+  /** Salts every part. Without it, the digest of a part that is withheld later can tell what it held. */
+  readonly secret?: RunSecret;
+}
+
 /**
  * Seals parts into a bundle, unsigned. Equal input gives equal bytes. Throws "argument_invalid" when the input is not
  * of the stated form, names a title twice or exceeds `BundleLimits`, and "json_invalid" when JSON content has no form.
  */
-export async function sealBundle(
-  input: SealInput,
-  options: { readonly hasher: Hasher; readonly limits?: BundleLimits },
-): Promise<Bundle> {
+export async function sealBundle(input: SealInput, options: SealOptions): Promise<Bundle> {
   const { hasher, limits = BUNDLE_LIMITS } = options;
   if (input.parts.length > limits.maxParts) {
     throw tooLarge("the bundle", input.parts.length, limits.maxParts, "parts");
@@ -81,7 +80,7 @@ export async function sealBundle(
   const parts: EvidencePart[] = [];
   const blobs = new Map<string, BundleFile>();
   for (const given of input.parts) {
-    const { part, bytes } = await sealPart(given, hasher);
+    const { part, bytes } = await sealPart(given, options);
     parts.push(part);
     if (bytes === null || !("digest" in part)) continue;
     if (bytes.length > limits.maxBlobBytes) {
@@ -139,16 +138,16 @@ interface SealedPart {
   readonly bytes: Uint8Array | null;
 }
 
-async function sealPart(given: PartInput, hasher: Hasher): Promise<SealedPart> {
+async function sealPart(given: PartInput, options: SealOptions): Promise<SealedPart> {
   const { title, mediaType } = given;
   switch (given.state) {
     case "present": {
-      const { digest, bytes } = await blobOf(bytesOf(given.content), hasher);
+      const { digest, bytes } = await blobOfPart(given, options);
       const stored = { title, mediaType, digest, sizeBytes: bytes.length, ...countsOf(given) };
       return { part: { state: "present", ...stored }, bytes };
     }
     case "redacted": {
-      const { digest, bytes } = await blobOf(bytesOf(given.content), hasher);
+      const { digest, bytes } = await blobOfPart(given, options);
       const stored = { title, mediaType, digest, sizeBytes: bytes.length, ...countsOf(given) };
       return { part: { state: "redacted", ...stored, redactions: given.redactions }, bytes };
     }
@@ -171,11 +170,15 @@ function countsOf({ counts }: { readonly counts?: PartCounts }): { readonly coun
   return counts === undefined ? {} : { counts };
 }
 
-function bytesOf(content: PartContent): Uint8Array {
-  // A copy: what the caller does with its bytes afterwards must not reach what was digested.
-  if ("bytes" in content) return content.bytes.slice();
-  if ("json" in content) return canonicalJsonBytes(content.json);
-  return new TextEncoder().encode(content.lines.map((line) => `${canonicalJson(line)}\n`).join(""));
+async function blobOfPart(
+  { title, content }: { readonly title: string; readonly content: PartContent },
+  { hasher, secret }: SealOptions,
+): Promise<Blob> {
+  const bytes =
+    secret === undefined
+      ? plainBytes(content)
+      : await saltedBytes(content, secret, { title, hasher });
+  return blobOf(bytes, hasher);
 }
 
 function tooLarge(what: string, is: number, limit: number, unit: string): UpheldError {

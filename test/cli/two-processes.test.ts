@@ -92,7 +92,7 @@ test("one stored observation answers another question of the same place, and ref
   const bundle = join(place.path, "run.upheld");
   await place.upheld(["run", "--save", bundle, "--", "sh", "-c", "echo key > a"]);
   const { openBundle } = await import("../../src/store/open-bundle.ts");
-  const { readRunRecord } = await import("../../src/store/evidence-file.ts");
+  const { readRunRecord } = await import("../../src/store/read-run.ts");
   const { verifyBundle } = await import("../../src/evidence/verify.ts");
   const { nodeHasher } = await import("../../src/store/hasher.ts");
   await using reader = await openBundle(bundle);

@@ -5,6 +5,8 @@ import { Digest } from "../../src/core/ids.ts";
 import { verifyBundle } from "../../src/evidence/verify.ts";
 import { nodeHasher } from "../../src/store/hasher.ts";
 import { openBundle } from "../../src/store/open-bundle.ts";
+import { contextOfObservations, replay } from "../../src/scorers/replay.ts";
+import { readRunRecord } from "../../src/store/read-run.ts";
 import { verifyTar } from "../support/sample-bundle.ts";
 
 // Bundles that were sealed once. They are added to, never edited: each verifies for ever.
@@ -27,4 +29,35 @@ test.each(golden)("$name, the directory", async ({ name, digest }) => {
   await using reader = await openBundle(pathOf(name));
   const options = { hasher: nodeHasher, expectedDigest: Digest.parse(digest) };
   expect(await verifyBundle(reader, options)).toMatchObject({ ok: true, digest });
+});
+
+// Runs that were recorded and sealed once. What was decided then is decided again, whatever the form of the parts was.
+const runs = [
+  {
+    name: "run-1",
+    form: "contents within observations",
+    digest: "sha256:21abca68adc2b705eecd97d8eb71f1a81ee89a1eccec928c03ce6a0a7067d102",
+  },
+  {
+    name: "run-2",
+    form: "contents apart, and every part salted",
+    digest: "sha256:f875011a1c88e04784dfaaeaf1e22f810cc0493050823c8b7adb9b958f858b7e",
+  },
+] as const;
+
+test.each(runs)("$name.upheld, with $form, is decided as it was", async ({ name, digest }) => {
+  await using reader = await openBundle(pathOf(`${name}.upheld`));
+  const options = { hasher: nodeHasher, expectedDigest: Digest.parse(digest) };
+  const answer = await verifyBundle(reader, options);
+  if (!answer.ok) throw new Error(answer.reason);
+  const record = await readRunRecord(reader, answer.statement);
+  const all = [...record.deltas, ...record.observations];
+  const context = { ...contextOfObservations(all), roots: record.roots };
+  expect(record.scores.map(({ subGoal, score }) => [subGoal, score.verdict])).toEqual(
+    record.scores.map(({ subGoal, score }) => [
+      subGoal,
+      replay(score.condition, all, context).verdict,
+    ]),
+  );
+  expect(record.scores.map(({ score }) => score.verdict.value)).toEqual(Array(4).fill("upheld"));
 });

@@ -24,6 +24,7 @@ import type { Digest } from "../../src/core/ids.ts";
 import { blobName } from "../../src/evidence/layout.ts";
 import { type Verification, verifyBundle } from "../../src/evidence/verify.ts";
 import { sweepTemporary, writeBundle } from "../../src/store/bundle-file.ts";
+import { BUNDLE_LIMITS } from "../../src/evidence/limits.ts";
 import { nodeHasher } from "../../src/store/hasher.ts";
 import { openBundle } from "../../src/store/open-bundle.ts";
 import {
@@ -366,7 +367,7 @@ describe("hostile things on the disk", () => {
 
   test("more files than may be read are not even listed", async () => {
     await make();
-    const limits = { maxFiles: 3, maxParts: 5, maxBlobBytes: 1e6, maxStatementBytes: 1e6 };
+    const limits = { ...BUNDLE_LIMITS, maxFiles: 3 };
     await using reader = await openBundle(target, { limits });
     expect(await reader.list()).toMatchObject({ ok: false, reason: "limit_exceeded" });
   });

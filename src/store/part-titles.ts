@@ -1,0 +1,28 @@
+export const JSON_TYPE = "application/json";
+export const LINES_TYPE = "application/x-ndjson";
+
+/** The titles of the parts that every run has once. */
+export const TITLES = { run: "run.json", claims: "claims.json", scores: "scores.json" } as const;
+
+/** The parts with one line each: messages and tool calls. */
+export const STEMS = { messages: "transcript", calls: "tool-calls" } as const;
+
+const OBSERVATIONS = "observations/";
+const CONTENTS = "contents/";
+
+/** `observations/ROOT.json`: what was seen, without contents. */
+export function observationsTitle(name: string): string {
+  return `${OBSERVATIONS}${name}.json`;
+}
+
+/** `contents/ROOT.json`: what was retained of a root, with its digests and what it was before. */
+export function contentsTitle(name: string): string {
+  return `${CONTENTS}${name}.json`;
+}
+
+/** The name in the title of observations, or undefined for another part. */
+export function observationsName(title: string): string | undefined {
+  return title.startsWith(OBSERVATIONS)
+    ? title.slice(OBSERVATIONS.length, -".json".length)
+    : undefined;
+}
