@@ -2,6 +2,7 @@ import { lstatSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { UpheldError } from "../core/errors.ts";
 import { sealBundle } from "../evidence/seal.ts";
+import { jsonPieces } from "../report/json-pieces.ts";
 import { runReport, type RunReport, type SealedBundle } from "../report/run-report.ts";
 import { reportText } from "../report/text.ts";
 import { isBundle } from "../store/open-bundle.ts";
@@ -12,6 +13,7 @@ import { newRunSecret } from "../store/run-secret.ts";
 import type { RunRecord } from "../store/run-record.ts";
 import type { CommandContext } from "./command.ts";
 import { exitOfAgent, exitOfSubGoals } from "./exit.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** How a run is told: as text or as one JSON object, and into which bundle it is sealed. */
 export interface Publication {
@@ -29,9 +31,15 @@ export async function publish(
   const bundle =
     save === undefined ? undefined : await sealTo(save, record, version, interruption.signal);
   const report = reportOf(record, bundle);
-  if (json) terminal.out(`${JSON.stringify(report)}\n`);
+  if (json) printJson(report, terminal);
   else terminal.out(reportText({ report, deltas: record.deltas, hints, colour: terminal.colour }));
   return exitOf(report, record);
+}
+
+/** Prints a report as one JSON object and a line break. */
+export function printJson(report: RunReport, terminal: Terminal): void {
+  for (const piece of jsonPieces(report)) terminal.out(piece);
+  terminal.out("\n");
 }
 
 function reportOf(record: RunRecord, bundle: SealedBundle | undefined): RunReport {

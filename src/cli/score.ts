@@ -22,6 +22,7 @@ import { readClaimsFile } from "./claims-file.ts";
 import type { Command } from "./command.ts";
 import { exitOfSubGoals } from "./exit.ts";
 import { onlyArgument, parseOptions, usage } from "./options.ts";
+import { printJson } from "./publish.ts";
 
 const OPTIONS = {
   expect: { value: "FILE", help: "the claims to decide over what is stored (YAML or JSON)" },
@@ -46,7 +47,7 @@ export const scoreCommand: Command = {
     const claims = readClaimsFile(expect);
     const stored = await readStored(file, claims, interruption.signal);
     const report = runReport({ ...stored, subGoals: scored(claims, stored) });
-    if (parsed.flag("json")) terminal.out(`${JSON.stringify(report)}\n`);
+    if (parsed.flag("json")) printJson(report, terminal);
     else terminal.out(decisionText(report, terminal.colour));
     return exitOfSubGoals(
       report.subGoals.map(({ held }) => held),

@@ -152,6 +152,7 @@ function reportedChange(entry: SurfaceEntry): ReportedChange {
 }
 
 function withoutContent(state: EntryState): ReportedState {
+  if (state.content === undefined && state.findings === undefined) return state;
   const { content: _content, findings: _findings, ...rest } = state;
   return rest;
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type {
   EntryState,
   RecordedFinding,
@@ -6,6 +7,7 @@ import type {
 } from "../../core/entry.ts";
 import { matcherFingerprint, type Matcher } from "../../core/matcher.ts";
 import { contentOf } from "../../core/text.ts";
+import { wordsColumn } from "./column.ts";
 import { digestAt, stateOf, type Draft } from "./entry-state.ts";
 import { NO_ITEM, type EvidencePlan } from "./evidence-plan.ts";
 import { FLAG, ROOT, type Node } from "./manifest.ts";
@@ -24,15 +26,45 @@ export interface EntryEvidence {
   readonly written?: WrittenEntries;
 }
 
-/** Entries by the node that is there now, each with what was to be kept of it. */
-export type WrittenEntries = Map<Node, Written>;
-
-interface Written {
-  readonly entry: SurfaceEntry;
+/** What was to be read and kept of a location. */
+interface Wanted {
   readonly item: number;
   readonly nowBytes: number;
   readonly beforeBytes: number;
 }
+
+/** Entries by the node that is there now, each with what was wanted of it: columns, since there are as many as entries. */
+export class WrittenEntries {
+  readonly #entries: SurfaceEntry[] = [];
+  /** Places in the list behind 1. */
+  readonly #places = wordsColumn();
+  readonly #items = wordsColumn();
+  readonly #nowBytes = wordsColumn();
+  readonly #beforeBytes = wordsColumn();
+
+  /** The entry of a node, where just this was wanted of it. */
+  of(node: Node, { item, nowBytes, beforeBytes }: Wanted): SurfaceEntry | undefined {
+    const place = this.#places.get(node) - 1;
+    const isSame =
+      place >= 0 &&
+      this.#items.get(place) === item + 1 &&
+      this.#nowBytes.get(place) === nowBytes &&
+      this.#beforeBytes.get(place) === beforeBytes;
+    return isSame ? this.#entries[place] : undefined;
+  }
+
+  add(node: Node, entry: SurfaceEntry, { item, nowBytes, beforeBytes }: Wanted): void {
+    const place = this.#entries.push(entry) - 1;
+    this.#places.set(node, place + 1);
+    // The place of an item that is none is -1.
+    this.#items.set(place, item + 1);
+    this.#nowBytes.set(place, nowBytes);
+    this.#beforeBytes.set(place, beforeBytes);
+  }
+}
+
+/** An entry that is still being written. */
+type EntryDraft = { -readonly [Field in keyof SurfaceEntry]: SurfaceEntry[Field] };
 
 /** Turns what a request gets of a look into its entries. */
 export class EntryBuilder {
@@ -44,7 +76,7 @@ export class EntryBuilder {
   readonly #uris: Uris;
   readonly #urisBefore: Uris;
 
-  constructor({ world, list, plan, written = new Map() }: EntryEvidence) {
+  constructor({ world, list, plan, written = new WrittenEntries() }: EntryEvidence) {
     this.#world = world;
     this.#list = list;
     this.#plan = plan;
@@ -75,16 +107,11 @@ export class EntryBuilder {
       nowBytes: nowBytes[at] ?? 0,
       beforeBytes: beforeBytes[at] ?? 0,
     };
-    const written = this.#written.get(node);
-    if (
-      this.#world.tree.type(node) !== "link" &&
-      written?.item === wanted.item &&
-      written.nowBytes === wanted.nowBytes &&
-      written.beforeBytes === wanted.beforeBytes
-    )
-      return written.entry;
+    if (this.#world.tree.type(node) === "link") return this.#present(node, at);
+    const written = this.#written.of(node, wanted);
+    if (written !== undefined) return written;
     const entry = this.#present(node, at);
-    this.#written.set(node, { entry, ...wanted });
+    this.#written.add(node, entry, wanted);
     return entry;
   }
 
@@ -97,24 +124,24 @@ export class EntryBuilder {
       : changeAt(this.#world, node);
     const was = isDelta ? changes.before(node) : nodeBefore(this.#world, node);
     const prior = was === undefined || change === "created" ? undefined : this.#before(was, at);
-    return {
-      uri: this.#uris.of(node),
-      ...this.#uris.bytesOf(node),
-      change,
-      ...(change === "moved" && was !== undefined ? { from: this.#urisBefore.of(was) } : {}),
-      now: this.#now(node, at),
-      ...(prior === undefined ? {} : { before: prior }),
-      ...(change === "unknown" ? { reasons: [...changes.reasons(through)] } : {}),
-    };
+    const entry: EntryDraft = { uri: this.#uris.of(node), change };
+    const nameBytes = this.#uris.bytesOf(node);
+    if (nameBytes !== undefined) entry.nameBytes = nameBytes;
+    if (change === "moved" && was !== undefined) entry.from = this.#urisBefore.of(was);
+    entry.now = this.#now(node, at);
+    if (prior !== undefined) entry.before = prior;
+    if (change === "unknown") entry.reasons = [...changes.reasons(through)];
+    return entry;
   }
 
   /** A location that was there before the run and is gone. */
   #deleted(node: Node, at: number): SurfaceEntry {
     const before = this.#before(node, at);
+    const nameBytes = this.#urisBefore.bytesOf(node);
     return {
       uri: this.#urisBefore.of(node),
-      ...this.#urisBefore.bytesOf(node),
       change: "deleted",
+      ...(nameBytes === undefined ? {} : { nameBytes }),
       ...(before === undefined ? {} : { before }),
     };
   }
@@ -228,8 +255,10 @@ function findingsOf(probe: Matcher): Findings {
   };
 }
 
-/** Text as it is, all else as base64. */
+/** Text as it is, all else as base64. Whole UTF-8, the commonest, is read where it lies. */
 function retainedOf(shared: Buffer, isWhole: boolean): RetainedContent {
+  if (isWhole && !shared.includes(0) && isUtf8(shared))
+    return { encoding: "utf-8", value: shared.toString("utf8"), truncated: false };
   const content = contentOf(Buffer.from(shared), isWhole);
   const value =
     content.encoding === "binary" ? Buffer.from(content.bytes).toString("base64") : content.text;

@@ -13,7 +13,7 @@ export function stateOf(tree: Manifest, node: Node): Draft {
     type: tree.type(node),
     sizeBytes: tree.sizes.get(node),
     mode: tree.modes.get(node),
-    owner: { uid: tree.uids.get(node), gid: tree.gids.get(node) },
+    owner: ownerOf(tree.uids.get(node), tree.gids.get(node)),
     modifiedAt: textOf(tree.modified.get(node)),
     changedAt: textOf(tree.changed.get(node)),
   };
@@ -23,6 +23,14 @@ export function stateOf(tree: Manifest, node: Node): Draft {
   const target = tree.targets.get(node);
   if (target !== undefined) state.linkTarget = printableName(target);
   return state;
+}
+
+let lastOwner: NonNullable<EntryState["owner"]> | undefined;
+
+/** Most entries have one owner, who is told once. */
+function ownerOf(uid: number, gid: number): NonNullable<EntryState["owner"]> {
+  if (lastOwner?.uid !== uid || lastOwner.gid !== gid) lastOwner = { uid, gid };
+  return lastOwner;
 }
 
 let lastTime: { readonly at: bigint; readonly text: Timestamp } | undefined;

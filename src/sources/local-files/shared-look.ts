@@ -1,7 +1,7 @@
 import type { SurfaceEntry } from "../../core/entry.ts";
 import { Changes, type SharedChanges } from "./changes.ts";
 import { wordsColumn, type SharedColumn } from "./column.ts";
-import { EntryBuilder, type EntryEvidence, type WrittenEntries } from "./entries.ts";
+import { EntryBuilder, WrittenEntries, type EntryEvidence } from "./entries.ts";
 import { Manifest, type SharedManifest } from "./manifest.ts";
 import type { Answer, Look } from "./observe.ts";
 import { ReadingList, type SharedReadingList } from "./reading-list.ts";
@@ -88,7 +88,7 @@ export function openLook(
   shared: SharedLook,
 ): readonly (Omit<SharedAnswer, "world"> & Required<EntryEvidence>)[] {
   const trees = memo((tree: SharedManifest) => Manifest.of(tree));
-  const written = memo<SharedChanges, WrittenEntries>(() => new Map());
+  const written = memo<SharedChanges, WrittenEntries>(() => new WrittenEntries());
   const list = ReadingList.of(shared.list);
   return shared.answers.map(({ world, ...answer }) => ({
     ...answer,

@@ -25,12 +25,11 @@ export class Uris {
     return `${this.#above(node).uri}/${printableName(this.#tree.names.get(node))}`;
   }
 
-  /** The bytes of a path that is not all text. */
-  bytesOf(node: Node): { readonly nameBytes?: string } | undefined {
+  /** The bytes of a path that is not all text, as base64. */
+  bytesOf(node: Node): string | undefined {
     const isText = this.#above(node).isText && isUtf8Name(this.#tree.names.get(node));
     if (node === ROOT || isText) return undefined;
-    const bytes = Buffer.from(pathBytes(this.#tree, node), "latin1");
-    return { nameBytes: bytes.toString("base64") };
+    return Buffer.from(pathBytes(this.#tree, node), "latin1").toString("base64");
   }
 
   /** Upwards to what is known, and down again: however deep, without recursion. */
