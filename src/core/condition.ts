@@ -7,7 +7,8 @@ import { Match } from "./scorable.ts";
 import { CallOutcome } from "./tool-call.ts";
 
 /** "existential": one witness settles it. "universal": one counterexample does. "exact": both sides need proof. */
-export type Polarity = "existential" | "universal" | "exact";
+export const Polarity = z.enum(["existential", "universal", "exact"]);
+export type Polarity = z.infer<typeof Polarity>;
 
 /** Something that matches was put at a location by the run, and was not there before. */
 export const ContentWritten = z

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { Condition } from "./condition.ts";
+import { Condition, Polarity } from "./condition.ts";
 import { UpheldError } from "./errors.ts";
+import { EvidenceKind } from "./evidence-kind.ts";
 import { fingerprint } from "./fingerprint.ts";
 import type { Digest } from "./ids.ts";
 import { issuesOf } from "./issues.ts";
@@ -34,15 +35,16 @@ export const CodedSubGoal = z
   .readonly();
 export type CodedSubGoal = z.infer<typeof CodedSubGoal>;
 
-/** A sub-goal that no code can decide, by its text and the kinds of evidence that it needs. */
+/**
+ * A sub-goal that no code can decide, by its text and the kinds of evidence that it needs. Its polarity says which answer needs
+ * proof: that something did not happen (existential), that nothing else did (universal), or both (exact).
+ */
 export const JudgedSubGoal = z
   .strictObject({
     ...named,
     judged: z.string().min(1),
-    needs: z
-      .array(z.enum(["transcript", "tool-calls", "files", "rows"]))
-      .readonly()
-      .default([]),
+    needs: z.array(EvidenceKind).readonly().default([]),
+    polarity: Polarity.default("existential"),
   })
   .readonly();
 export type JudgedSubGoal = z.infer<typeof JudgedSubGoal>;

@@ -153,6 +153,14 @@ export const GAPS = {
     remedy: "Record it during the run.",
   },
   not_judged: { meaning: "No judge has decided this.", remedy: "Run upheld judge." },
+  judge_undecided: {
+    meaning: "A judge looked at the evidence and could not tell.",
+    remedy: "Record what it lacked, or ask another judge.",
+  },
+  judges_disagree: {
+    meaning: "No verdict has more than half of the panel behind it.",
+    remedy: "Let a person decide, or ask more judges.",
+  },
   citation_missing: {
     meaning: "The judge cited nothing that can be found.",
     remedy: "Judge again.",

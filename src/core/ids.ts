@@ -37,6 +37,10 @@ export type ObservationId = z.infer<typeof ObservationId>;
 export const ScoreId = uuid.brand("ScoreId");
 export type ScoreId = z.infer<typeof ScoreId>;
 
+/** One judgment: an answer of one judge about one claim. */
+export const JudgmentId = uuid.brand("JudgmentId");
+export type JudgmentId = z.infer<typeof JudgmentId>;
+
 /** A W3C trace id: 32 hex digits, not all zero. */
 export const TraceId = z
   .string()

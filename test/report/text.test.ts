@@ -105,7 +105,11 @@ test("colour stands only where it is wanted", () => {
 });
 
 test("a sub-goal without a score is for a judge, and held by nobody", () => {
-  const subGoals = [{ subGoal: { name: "kind", judged: "It is kind.", needs: [] } }];
+  const subGoals = [
+    {
+      subGoal: { name: "kind", judged: "It is kind.", needs: [], polarity: "existential" as const },
+    },
+  ];
   const { subGoals: told } = runReport({ run: null, deltas: [], observations: [], subGoals });
   expect(told).toMatchObject([
     { held: null, verdict: { value: "undetermined", gaps: [{ code: "not_judged" }] } },

@@ -379,13 +379,18 @@ describe("a sub-goal", () => {
     const coded = {
       name: "a",
       expect: "refuted",
-      condition: conditionOf({ name: "x", judged: "It is kind", needs: [] }),
+      condition: conditionOf({
+        name: "x",
+        judged: "It is kind",
+        needs: [],
+        polarity: "existential" as const,
+      }),
     } as const;
     expect(coded.condition).toEqual({ kind: "objective_met", objective: "It is kind" });
-    expect([wishOf(coded), wishOf({ name: "x", judged: "y", needs: [] })]).toEqual([
-      "refuted",
-      "upheld",
-    ]);
+    expect([
+      wishOf(coded),
+      wishOf({ name: "x", judged: "y", needs: [], polarity: "existential" as const }),
+    ]).toEqual(["refuted", "upheld"]);
     expect(expectationOf({ schemaVersion: 1, objective: "o", subGoals: [coded] })).toEqual({
       schemaVersion: 1,
       objective: "o",
