@@ -9,7 +9,7 @@ import { inProject, runToEnd, toolScript } from "./project.mjs";
 
 /**
  * @typedef {import("zod").z.ZodType} Schema
- * @typedef {{ ExpectationFile: Schema, Condition: Schema, Matcher: Schema, Observation: Schema, Score: Schema, Run: Schema, Gap: Schema, Verdict: Schema, Identifier: Schema, Receipt: Schema, HarnessResult: Schema }} Schemas
+ * @typedef {{ ExpectationFile: Schema, Condition: Schema, Matcher: Schema, Observation: Schema, Score: Schema, Run: Schema, Gap: Schema, Verdict: Schema, Identifier: Schema, Receipt: Schema, HarnessResult: Schema, Judgment: Schema, JudgeAnswer: Schema, JudgeIdentity: Schema }} Schemas
  */
 
 const documents = /** @type {const} */ ([
@@ -35,9 +35,26 @@ const documents = /** @type {const} */ ([
     "HarnessResult",
     "A result as another harness writes it, for import and export.",
   ],
+  [
+    "judgment",
+    "Judgment",
+    "What one judge came to about one claim over one bundle: a line beside it.",
+  ],
+  [
+    "judge-answer",
+    "JudgeAnswer",
+    "What a judge answers to a question: one verdict for exactly each claim.",
+  ],
 ]);
 
-const shared = /** @type {const} */ (["Condition", "Matcher", "Gap", "Verdict", "Identifier"]);
+const shared = /** @type {const} */ ([
+  "Condition",
+  "Matcher",
+  "Gap",
+  "Verdict",
+  "Identifier",
+  "JudgeIdentity",
+]);
 
 /**
  * The files, by their path in the project, with their text. Writers fill in defaults; readers leave unknown fields out.
@@ -84,6 +101,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     "core/identifier",
     "evidence/receipt",
     "evidence/harness-result",
+    "judge/judgment",
+    "judge/answer",
   ];
   const modules = await Promise.all(files.map((name) => importBuilt(`${name}.js`)));
   for (const { path, text } of schemaFiles(Object.assign({}, ...modules))) {

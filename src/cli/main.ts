@@ -15,6 +15,7 @@ const COMMANDS: readonly (readonly [name: string, load: () => Promise<Command>])
   ["baseline", async () => (await import("./baseline.ts")).baselineCommand],
   ["observe", async () => (await import("./observe.ts")).observeCommand],
   ["score", async () => (await import("./score.ts")).scoreCommand],
+  ["judge", async () => (await import("./judge.ts")).judgeCommand],
   ["verify", async () => (await import("./verify.ts")).verifyCommand],
   ["apply", async () => (await import("./settle.ts")).applyCommand],
   ["discard", async () => (await import("./settle.ts")).discardCommand],

@@ -70,7 +70,7 @@ export interface ReportedSubGoal {
   readonly decidedBy: "code" | "judge";
   readonly expect: "upheld" | "refuted";
   readonly verdict: Verdict;
-  /** How it was known what the run changed; "judge" for what no code decides. */
+  /** How it was known what the run changed; "judge" for what is left to one, and who judged where one did. */
   readonly method: string;
   /** Whether the verdict is the expected one; null when it is undetermined. */
   readonly held: boolean | null;

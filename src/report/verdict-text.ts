@@ -18,10 +18,15 @@ export function verdictText(subGoals: readonly ReportedSubGoal[], paint: Paint):
 }
 
 function subGoalText(subGoal: ReportedSubGoal, width: number, paint: Paint): readonly string[] {
-  const word = subGoal.decidedBy === "judge" ? "to judge" : subGoal.verdict.value;
+  const word = isLeftToJudge(subGoal) ? "to judge" : subGoal.verdict.value;
   const name = subGoal.name.padEnd(width);
   const line = `  ${colourOf(subGoal, paint)(word.padEnd(12))}  ${name}  ${heldText(subGoal, paint)}`;
   return [`${line}  ${reasonText(subGoal)}`.trimEnd()];
+}
+
+/** No judge has been named yet. */
+function isLeftToJudge({ decidedBy, method }: ReportedSubGoal): boolean {
+  return decidedBy === "judge" && method === "judge";
 }
 
 function colourOf({ held }: ReportedSubGoal, paint: Paint): (text: string) => string {
@@ -36,7 +41,7 @@ function heldText({ held, expect }: ReportedSubGoal, paint: Paint): string {
 }
 
 function reasonText(subGoal: ReportedSubGoal): string {
-  if (subGoal.decidedBy === "judge") return "";
+  if (isLeftToJudge(subGoal)) return "";
   const method = `(${subGoal.method})`;
   const { verdict } = subGoal;
   switch (verdict.value) {
@@ -97,9 +102,7 @@ export function notSeenText(gaps: readonly Gap[]): readonly string[] {
 export function summaryOf(subGoals: readonly ReportedSubGoal[]): string {
   const as = subGoals.filter(({ held }) => held === true).length;
   const not = subGoals.filter(({ held }) => held === false).length;
-  const judged = subGoals.filter(
-    ({ held, decidedBy }) => held === null && decidedBy === "judge",
-  ).length;
+  const judged = subGoals.filter(isLeftToJudge).length;
   const open = subGoals.length - as - not - judged;
   return [
     `${count(as)} of ${counted(subGoals.length, "sub-goal")} as expected`,

@@ -16,6 +16,8 @@ import { Score } from "../../src/core/score.ts";
 import { Verdict } from "../../src/core/verdict.ts";
 import { HarnessResult } from "../../src/evidence/harness-result.ts";
 import { Receipt } from "../../src/evidence/receipt.ts";
+import { JudgeAnswer } from "../../src/judge/answer.ts";
+import { JudgeIdentity, Judgment } from "../../src/judge/judgment.ts";
 import { created, file, observe } from "../worlds/observations.ts";
 
 const written = (path: string): string =>
@@ -27,6 +29,9 @@ const schemas = schemaFiles({
   Observation,
   Score,
   Run,
+  Judgment,
+  JudgeAnswer,
+  JudgeIdentity,
   Gap,
   Verdict,
   Identifier,

@@ -1,0 +1,173 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Judge } from "../judge/judge.ts";
+import { atMost, budgetOf } from "../judge/budget.ts";
+import { claimsToJudge } from "../judge/claim.ts";
+import { judgeBundle, type JudgingOptions } from "../judge/judge-bundle.ts";
+import { appendJudgments } from "../judge/judgment-file.ts";
+import type { Judgment } from "../judge/judgment.ts";
+import { judgeByPanel, panelIdentity } from "../judge/panel.ts";
+import { systemClock } from "../run/clock.ts";
+import { readClaimsFile } from "./claims-file.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { exitOfJudging, judgingJson, judgingText, type JudgedBundle } from "./judge-report.ts";
+import {
+  budgetLimitOf,
+  concurrencyOf,
+  JUDGE_OPTIONS,
+  judgeLimitsOf,
+  judgesOf,
+  priceOf,
+} from "./judge-options.ts";
+import { readBundleToJudge, type BundleToJudge } from "./judged-bundle.ts";
+import { parseOptions, usage, type Parsed } from "./options.ts";
+import { progressOn, type Progress } from "./progress.ts";
+
+const OPTIONS = {
+  ...JUDGE_OPTIONS,
+  expect: { value: "FILE", help: "claims to judge in place of those that were sealed" },
+  json: { help: "print one JSON object" },
+};
+
+export const judgeCommand: Command = {
+  name: "judge",
+  summary: "Let a judge decide, over sealed evidence, what no code can.",
+  usage: [
+    "upheld judge BUNDLE... --model API:NAME [--url URL] [--expect FILE] [--json]",
+    "upheld judge BUNDLE... --command COMMAND",
+  ],
+  options: OPTIONS,
+  examples: [
+    ["a model", "upheld judge run.upheld --model anthropic:claude-sonnet-4-5"],
+    [
+      "one on this machine",
+      "upheld judge run.upheld --model llama3 --url http://127.0.0.1:11434/v1",
+    ],
+    ["a program of yours", "upheld judge run.upheld --command 'python3 judge.py'"],
+  ],
+  async run(args, context) {
+    const parsed = parseOptions(OPTIONS, args);
+    const paths = bundlesOf(parsed);
+    const judges = await judgesOf(parsed, context.environment);
+    const judged = await judgeAll(paths, { judges, parsed, context });
+    const [only] = judges;
+    const identity =
+      only !== undefined && judges.length === 1
+        ? only.identity
+        : panelIdentity(judges.map(({ identity: each }) => each));
+    const told = { judge: identity, bundles: judged };
+    if (parsed.flag("json")) context.terminal.out(`${JSON.stringify(judgingJson(told))}\n`);
+    else context.terminal.out(judgingText(told, context.terminal.colour));
+    return exitOfJudging(judged);
+  },
+};
+
+/** The bundles that a command names. Throws "argument_invalid" where there is none. */
+export function bundlesOf({ positionals, rest }: Parsed): readonly string[] {
+  if (rest !== undefined) throw usage('this command takes no "--"');
+  if (positionals.length === 0) throw usage("a bundle is missing");
+  return [...new Set(positionals)];
+}
+
+interface Work {
+  readonly judges: readonly Judge[];
+  readonly parsed: Parsed;
+  readonly context: CommandContext;
+}
+
+async function judgeAll(paths: readonly string[], work: Work): Promise<readonly JudgedBundle[]> {
+  const { parsed, context } = work;
+  const { signal } = context.interruption;
+  const expect = parsed.one("expect");
+  const claims = expect === undefined ? undefined : readClaimsFile(expect);
+  const bundles = await Promise.all(paths.map((path) => readBundleToJudge(path, claims, signal)));
+  refuseNothingToJudge(bundles.map((each) => ("fault" in each ? undefined : each)));
+  const limit = budgetLimitOf(parsed);
+  const gate = atMost(concurrencyOf(parsed));
+  const judges = work.judges.map((judge): Judge => ({
+    identity: judge.identity,
+    ask: (prompt, options) => gate(() => judge.ask(prompt, options)),
+  }));
+  const progress = progressOn(context.terminal);
+  const means = {
+    signal,
+    limits: judgeLimitsOf(parsed),
+    newId: randomUUID,
+    newNonce: () => randomBytes(16).toString("hex"),
+    milliseconds: () => performance.now(),
+    wait,
+    price: priceOf(parsed),
+    now: systemClock,
+    budget: limit === undefined ? undefined : budgetOf(limit),
+  };
+  const count = { done: 0 };
+  const judged = await Promise.all(
+    bundles.map(async (bundle) =>
+      "fault" in bundle ? bundle : judgeOne(bundle, judges, { means, progress, count }),
+    ),
+  );
+  progress.clear();
+  return judged;
+}
+
+function refuseNothingToJudge(bundles: readonly (BundleToJudge | undefined)[]): void {
+  const readable = bundles.filter((each) => each !== undefined);
+  const some = readable.some(
+    ({ claims }) => claims !== undefined && claimsToJudge(claims).length > 0,
+  );
+  if (readable.length > 0 && !some)
+    throw usage("there is no claim for a judge: give --expect FILE with a sub-goal that is judged");
+}
+
+async function judgeOne(
+  bundle: BundleToJudge,
+  judges: readonly Judge[],
+  {
+    means,
+    progress,
+    count,
+  }: {
+    readonly means: Omit<JudgingOptions, "record" | "earlier">;
+    readonly progress: Progress;
+    readonly count: { done: number };
+  },
+): Promise<JudgedBundle> {
+  const { evidence, claims, judgmentFile, stored } = bundle;
+  const made: Judgment[] = [];
+  const options: JudgingOptions = {
+    ...means,
+    earlier: stored.judgments,
+    record: oneAfterAnother(async (judgments) => {
+      await appendJudgments(judgmentFile, judgments);
+      made.push(...judgments);
+      count.done += judgments.length;
+      progress.update("judged", count.done);
+    }),
+  };
+  const asked = claims === undefined ? [] : claimsToJudge(claims);
+  const [only, ...others] = judges;
+  const judged =
+    only !== undefined && others.length === 0
+      ? await judgeBundle(evidence, asked, only, options)
+      : await judgeByPanel(evidence, asked, judges, options);
+  return { bundle, judged, made };
+}
+
+/** Appends to one file never overlap. */
+function oneAfterAnother(record: JudgingOptions["record"]): JudgingOptions["record"] {
+  let last: Promise<void> = Promise.resolve();
+  return (judgments) => {
+    const next = last.then(() => record(judgments));
+    last = next.catch(() => undefined);
+    return next;
+  };
+}
+
+async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(milliseconds, undefined, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}
