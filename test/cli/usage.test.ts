@@ -143,6 +143,7 @@ test("help is printed for each command, with examples", async () => {
     "baseline",
     "observe",
     "score",
+    "judge",
     "verify",
     "apply",
     "discard",
