@@ -115,11 +115,14 @@ export function contentOfState(state: EntryState): Content | undefined {
   if (kept === undefined) return undefined;
   const whole = !kept.truncated;
   if (kept.encoding !== "binary") return { encoding: kept.encoding, text: kept.value, whole };
-  return {
-    encoding: "binary",
-    bytes: Uint8Array.from(atob(kept.value), (char) => char.charCodeAt(0)),
-    whole,
-  };
+  return { encoding: "binary", bytes: bytesOfBase64(kept.value), whole };
+}
+
+function bytesOfBase64(base64: string): Uint8Array {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
+  return bytes;
 }
 
 /**

@@ -3,7 +3,7 @@ import { canonicalJson } from "./canonical-json.ts";
 import type { GapCode } from "./gap.ts";
 import type { Digest } from "./ids.ts";
 import { jsonAt, type Matcher, type TextMatcher } from "./matcher.ts";
-import { byteForms, byteText, comparable, encodedIn, withoutMark } from "./needle.ts";
+import { byteForms, byteText, comparable, encodedIn, searchText, withoutMark } from "./needle.ts";
 import { bytesOf, type Content } from "./text.ts";
 
 /** What a matcher found: it is there, it is not, or it cannot be told, and why not. */
@@ -83,9 +83,9 @@ function matchContains(matcher: Of<"contains">, content: TextContent): Finding {
 function matchEquals(matcher: Of<"equals">, content: TextContent): Finding {
   const wanted = comparable(withoutMark(matcher.value), matcher);
   if (comparable(withoutMark(content.text), matcher) === wanted) return PRESENT;
-  const isHidden =
-    mayBeMisread(matcher, content) && byteForms(matcher).includes(byteText(bytesOf(content)));
-  return isHidden ? NOT_TEXT : ABSENT;
+  return mayBeMisread(matcher, content) && isOneOf(byteForms(matcher), bytesOf(content))
+    ? NOT_TEXT
+    : ABSENT;
 }
 
 /** Over the text as it stands, and with its line endings and composed forms made alike. */
@@ -119,13 +119,29 @@ function matchBinary(matcher: TextMatcher, bytes: Uint8Array, whole: boolean): F
 }
 
 function holdsBytes(matcher: Of<"contains">, bytes: Uint8Array): boolean {
-  const hay = byteText(bytes);
-  if (encodedIn(matcher, hay, hay)) return true;
-  const forms = byteForms(matcher);
-  if (matcher.caseSensitive) return forms.some((form) => hay.includes(form));
-  const folded = upperAscii(hay);
-  return forms.some((form) => folded.includes(upperAscii(form)));
+  if (matcher.alsoEncoded.length > 0) {
+    const hay = byteText(bytes);
+    if (encodedIn(matcher, hay, hay)) return true;
+  }
+  const alike = matcher.caseSensitive ? (text: string) => text : upperAscii;
+  const forms = byteForms(matcher).map((form) => alike(searchText(form)));
+  const overlap = Math.max(...forms.map((form) => form.length)) - 1;
+  // A piece at a time: as a text, the bytes take their size again.
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    const piece = alike(searchText(bytes.subarray(at, at + PIECE_BYTES + overlap)));
+    if (forms.some((form) => piece.includes(form))) return true;
+  }
+  return false;
 }
+
+function isOneOf(forms: readonly Uint8Array[], bytes: Uint8Array): boolean {
+  return forms.some(
+    (form) => form.length === bytes.length && form.every((byte, index) => byte === bytes[index]),
+  );
+}
+
+/** Bytes that are searched at a time. */
+const PIECE_BYTES = 1 << 18;
 
 /** True where the encoding of whole text may be guessed wrong, so that what was asked for could stand in it unseen. */
 function mayBeMisread(matcher: Of<"contains" | "equals">, content: TextContent): boolean {

@@ -40,19 +40,25 @@ export function spellings(matcher: Wanted): readonly string[] {
   ];
 }
 
-/** The byte sequences, as one character a byte, that hold a text in UTF-8 or UTF-16. */
-export function byteForms(matcher: Wanted): readonly string[] {
+/** The bytes of a text in UTF-8 and in both orders of UTF-16, in each of its spellings. */
+export function byteForms(matcher: Wanted): readonly Uint8Array[] {
   const encoder = new TextEncoder();
-  return [
-    ...new Set(
-      spellings(matcher).flatMap((text) => [
-        byteText(encoder.encode(text)),
-        byteText(utf16(text, "utf-16le")),
-        byteText(utf16(text, "utf-16be")),
-      ]),
-    ),
-  ];
+  return spellings(matcher).flatMap((text) => [
+    encoder.encode(text),
+    utf16(text, "utf-16le"),
+    utf16(text, "utf-16be"),
+  ]);
 }
+
+/**
+ * Bytes as a text in which the engine's own search finds sequences of them. Which character stands for a byte does not matter, as
+ * long as it is one and the same; ASCII stands for itself.
+ */
+export function searchText(bytes: Uint8Array): string {
+  return ONE_CHARACTER_A_BYTE.decode(bytes);
+}
+
+const ONE_CHARACTER_A_BYTE = new TextDecoder("windows-1252");
 
 /**
  * Whether a text was written in one of the encodings that were asked for: base64 at each of three alignments, also in its
@@ -90,7 +96,7 @@ function urlIn(wanted: string, bytes: string): boolean {
   );
 }
 
-/** Bytes as a text of one character each, so that the engine's own search finds sequences in them. */
+/** Bytes as a text of the characters with their numbers. */
 export function byteText(bytes: Uint8Array): string {
   const pieces: string[] = [];
   for (let at = 0; at < bytes.length; at += 8192)
