@@ -4,7 +4,7 @@ import type { Timestamp } from "../core/timestamp.ts";
 import type { Command } from "./command.ts";
 import { DB_OPTION, databasesOf } from "./databases.ts";
 import { EXIT } from "./exit.ts";
-import { clockOf } from "./new-run.ts";
+import { clockOf } from "../run/new-run.ts";
 import { noArguments, parseOptions, usage } from "./options.ts";
 import { countedIn, progressOn } from "./progress.ts";
 import { givenLimits, LIMIT_OPTION, ROOT_OPTION, rootsOf } from "./roots.ts";

@@ -3,7 +3,7 @@ import { UpheldError } from "../core/errors.ts";
 import { printable } from "../report/printable.ts";
 import { systemClock } from "../run/clock.ts";
 import { runMcpProxy, type ServerEnd } from "../sources/tool-calls/mcp/proxy.ts";
-import { CALLS_VARIABLE } from "./call-recording.ts";
+import { CALLS_VARIABLE } from "../run/call-recording.ts";
 import type { Command } from "./command.ts";
 import { exitOfSignal } from "./exit.ts";
 import { parseOptions, usage } from "./options.ts";

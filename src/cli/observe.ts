@@ -2,11 +2,12 @@ import { resolve } from "node:path";
 import type { ExpectationFile } from "../core/expectation.ts";
 import { Timestamp } from "../core/timestamp.ts";
 import { observeRun, validateClaims, type ObservedRoot } from "../run/observe-run.ts";
-import { CALLS_OPTION, storedCalls } from "./call-recording.ts";
+import { storedCalls } from "../run/call-recording.ts";
+import { CALLS_OPTION } from "./call-options.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { DB_OPTION, databasesOf, type NamedDatabase } from "./databases.ts";
 import { givenClaims } from "./given-claims.ts";
-import { attemptOf, clockOf, newRunId } from "./new-run.ts";
+import { attemptOf, clockOf, newRunId } from "../run/new-run.ts";
 import { noArguments, parseOptions, usage, type Parsed } from "./options.ts";
 import { progressOn } from "./progress.ts";
 import { publish, refuseUnwritable } from "./publish.ts";
@@ -136,7 +137,7 @@ async function observeSince(
       roots: observed,
       scope: { window: [from, now] },
       claims,
-      calls: storedCalls(parsed.one("calls"), { attemptId, clock, limits, from }),
+      calls: storedCalls(parsed.one("calls"), { attemptId, clock, limits: limits.limits, from }),
     },
     {
       clock,

@@ -1,6 +1,7 @@
 import type { ExpectationFile } from "../core/expectation.ts";
 import { validateClaims } from "../run/observe-run.ts";
-import { askedCalls, CALLS_OPTION, OTLP_OPTIONS, type AskedCalls } from "./call-recording.ts";
+import type { AskedCalls } from "../run/call-recording.ts";
+import { askedCalls, CALLS_OPTION, OTLP_OPTIONS } from "./call-options.ts";
 import { databasesOf, DB_HOLD_OPTION, DB_OPTION, holdOf, type NamedDatabase } from "./databases.ts";
 import { givenClaims } from "./given-claims.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";

@@ -8,11 +8,12 @@ import type { Isolation } from "../run/isolation/isolate.ts";
 import { recordRun, type RecordedAttempt, type RunStep } from "../run/record.ts";
 import { counted } from "../report/bounds.ts";
 import { beginRun, endRun, openStateFolder, stateCandidates } from "../store/state-folder.ts";
-import { recordCalls } from "./call-recording.ts";
+import { recordCalls } from "../run/call-recording.ts";
+import { printable } from "../report/printable.ts";
 import type { Command, CommandContext } from "./command.ts";
 import type { Interruption } from "./interrupt.ts";
 import { chooseIsolation, type IsolationChoice } from "./isolated-run.ts";
-import { attemptOf, clockOf, newRunId } from "./new-run.ts";
+import { attemptOf, clockOf, newRunId } from "../run/new-run.ts";
 import { countedIn, progressOn, type Progress } from "./progress.ts";
 import { publish, refuseUnwritable } from "./publish.ts";
 import { replyHints } from "./reply-hints.ts";
@@ -121,9 +122,9 @@ async function recordAsked(
   await using recording = await recordCalls(asked.calls, {
     attemptId,
     clock,
-    limits,
+    limits: limits.limits,
     environment,
-    terminal,
+    tell: (why) => terminal.err(`  otlp       ${printable(why)}\n`),
     isCommand,
   });
   const { agent, prompts } = agentOf(asked, {

@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { AttemptId, RunId } from "../core/ids.ts";
 import { timestampOf, type Timestamp } from "../core/timestamp.ts";
-import type { Clock } from "../run/clock.ts";
+import type { Clock } from "./clock.ts";
 import { fileSystemNow } from "../sources/local-files/filesystem.ts";
-import type { NamedRoot } from "./roots.ts";
 
 /** A name for a run that sorts by time: "20261130-191200-3f9a2c". */
 export function newRunId(now: Date): RunId {
@@ -11,13 +10,13 @@ export function newRunId(now: Date): RunId {
   return RunId.parse(`${day}-${time}-${randomBytes(3).toString("hex")}`);
 }
 
-/** The first attempt of a run. */
-export function attemptOf(runId: RunId): AttemptId {
-  return AttemptId.parse(`${runId}.1`);
+/** An attempt of a run; they count from 1. */
+export function attemptOf(runId: RunId, number: number = 1): AttemptId {
+  return AttemptId.parse(`${runId}.${number}`);
 }
 
 /** The clock that stamps the files of the first root, so that no other clock can disagree; else the machine's. */
-export function clockOf(roots: readonly NamedRoot[]): Clock {
+export function clockOf(roots: readonly { readonly directory: string }[]): Clock {
   const [first] = roots;
   return (): Timestamp => {
     const stamped = first === undefined ? undefined : fileSystemNow(first.directory);

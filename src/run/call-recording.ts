@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import type { AttemptId } from "../core/ids.ts";
+import type { Limits } from "../core/limits.ts";
 import type { Timestamp } from "../core/timestamp.ts";
-import { printable } from "../report/printable.ts";
-import type { TurnResult } from "../run/agent.ts";
-import type { Clock } from "../run/clock.ts";
-import type { RunCalls } from "../run/observe-run.ts";
+import type { TurnResult } from "./agent.ts";
+import type { Clock } from "./clock.ts";
+import type { RunCalls } from "./observe-run.ts";
 import { callsFile } from "../sources/tool-calls/jsonl.ts";
 import {
   forwardTo,
@@ -15,23 +15,9 @@ import {
 } from "../sources/tool-calls/otlp/environment.ts";
 import { startOtlpReceiver, type OtlpReceiver } from "../sources/tool-calls/otlp/receiver.ts";
 import { callLimitsOf, ToolCallSource } from "../sources/tool-calls/source.ts";
-import { usage, type Parsed } from "./options.ts";
-import type { GivenLimits, NamedRoot } from "./roots.ts";
-import type { Terminal } from "./terminal.ts";
 
 /** Names the calls file to the agent, and to a proxy in front of its servers. */
 export const CALLS_VARIABLE = "UPHELD_CALLS";
-
-export const CALLS_OPTION = {
-  value: "FILE",
-  help: "JSONL to which the agent, or upheld mcp-proxy, writes its tool calls, one a line",
-};
-export const OTLP_OPTIONS = {
-  "otlp-complete": {
-    help: "your word that every span of the agent arrives: only then is none proof of none",
-  },
-  "no-otlp": { help: "start no receiver of OpenTelemetry spans" },
-};
 
 /** How the tool calls of a run are recorded. */
 export interface AskedCalls {
@@ -40,30 +26,13 @@ export interface AskedCalls {
   readonly otlp: "off" | "on" | "complete";
 }
 
-/** Reads the options. Throws "argument_invalid" where they contradict each other, or the file would be written into an overlay. */
-export function askedCalls(
-  parsed: Parsed,
-  { isolated }: { readonly isolated: readonly NamedRoot[] },
-): AskedCalls {
-  const given = parsed.one("calls");
-  const file = given === undefined ? undefined : resolve(given);
-  if (parsed.flag("no-otlp") && parsed.flag("otlp-complete"))
-    throw usage("either --no-otlp or --otlp-complete, not both");
-  const within = isolated.find(({ directory }) => file?.startsWith(`${directory}/`));
-  if (within !== undefined)
-    throw usage(
-      `--calls ${given}: with --isolate the agent's writes below ${within.name}:/ wait in the overlay; name a file elsewhere`,
-    );
-  const otlp = parsed.flag("otlp-complete") ? "complete" : parsed.flag("no-otlp") ? "off" : "on";
-  return { file, otlp };
-}
-
 export interface RecordingContext {
   readonly attemptId: AttemptId;
   readonly clock: Clock;
-  readonly limits: GivenLimits;
+  readonly limits: Partial<Limits>;
   readonly environment: NodeJS.ProcessEnv;
-  readonly terminal: Terminal;
+  /** Told why spans are not received or not given on. It may hold what a system said. */
+  readonly tell: (why: string) => void;
   /** Where an agent that is no command runs, nothing can be set in its environment. */
   readonly isCommand: boolean;
 }
@@ -80,7 +49,7 @@ export async function recordCalls(
   asked: AskedCalls,
   context: RecordingContext,
 ): Promise<CallRecording> {
-  const limits = callLimitsOf(context.limits.limits);
+  const limits = callLimitsOf(context.limits);
   const file = asked.file === undefined ? undefined : callsFile(asked.file, limits);
   await file?.mark();
   const receiver = await receiverFor(asked, context);
@@ -112,25 +81,23 @@ function wasForced({ outcome, processes }: TurnResult): boolean {
 
 async function receiverFor(
   { otlp }: AskedCalls,
-  { environment, limits, terminal, isCommand }: RecordingContext,
+  { environment, limits, tell, isCommand }: RecordingContext,
 ): Promise<OtlpReceiver | undefined> {
   if (otlp === "off" || !isCommand) return undefined;
   const prior = priorEndpoint(environment);
   if (prior?.isGrpc === true)
-    terminal.err(
-      "  otlp       traces are recorded here and not given on: the endpoint that was set takes gRPC\n",
-    );
+    tell("traces are recorded here and not given on: the endpoint that was set takes gRPC");
   try {
     return await startOtlpReceiver({
-      limits: callLimitsOf(limits.limits),
+      limits: callLimitsOf(limits),
       declaredComplete: otlp === "complete",
       outerSpanId: outerSpanOf(environment),
       sampler: samplerOf(environment),
       forward: prior === undefined || prior.isGrpc ? undefined : forwardTo(prior),
     });
   } catch (error) {
-    const reason = error instanceof Error ? printable(error.message) : "unknown";
-    terminal.err(`  otlp       spans cannot be received: ${reason}\n`);
+    const reason = error instanceof Error ? error.message : "unknown";
+    tell(`spans cannot be received: ${reason}`);
     return undefined;
   }
 }
@@ -146,7 +113,7 @@ export function storedCalls(
   }: Pick<RecordingContext, "attemptId" | "clock" | "limits"> & { readonly from: Timestamp },
 ): RunCalls | undefined {
   if (file === undefined) return undefined;
-  const own = callLimitsOf(limits.limits);
+  const own = callLimitsOf(limits);
   const scorable = { kind: "tool_calls", uri: "calls:/", attemptId } as const;
   const recorder = callsFile(resolve(file), own);
   return {
