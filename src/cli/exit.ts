@@ -40,6 +40,7 @@ const EXIT_OF_ERROR: Readonly<Record<ErrorCode, number>> = {
   file_unwritable: EXIT.infrastructure,
   bundle_invalid: EXIT.notIntact,
   state_invalid: EXIT.infrastructure,
+  state_busy: EXIT.infrastructure,
   internal: EXIT.internal,
 };
 

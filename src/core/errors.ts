@@ -30,6 +30,7 @@ export const ERROR_CODES = {
   file_unwritable: "A file cannot be written, or is not ours to overwrite.",
   bundle_invalid: "A file is not an evidence bundle that can be read.",
   state_invalid: "A stored baseline or run cannot be read.",
+  state_busy: "Another process is at work on what this one would change.",
   internal: "A fault of this program.",
 } as const;
 

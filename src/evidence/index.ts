@@ -17,6 +17,13 @@ export type {
 export type { Bundle, BundleFile } from "./bundle.ts";
 export { BUNDLE_FAULTS } from "./faults.ts";
 export type { BundleFault, Fault } from "./faults.ts";
+export {
+  ARTIFACT_HEADERS,
+  DeliveryReceived,
+  DeliveryRefusal,
+  DELIVERY_ERRORS,
+} from "./delivery-answers.ts";
+export type { DeliveryError } from "./delivery-answers.ts";
 export { exportHarnessResult, importHarnessResult } from "./harness-exchange.ts";
 export type { ImportedReceipt } from "./harness-exchange.ts";
 export { HarnessResult, readHarnessResult } from "./harness-result.ts";
