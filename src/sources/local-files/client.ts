@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { ERROR_CODES, UpheldError, type ErrorCode } from "../../core/errors.ts";
 import type { Touched } from "./meter.ts";
 import type { Order, Report, Result, Task, WorkerRoot } from "./protocol.ts";
-import { HELP, type HelpOrder } from "./reading-team.ts";
+import { HELP, type HelpOrder } from "./second-thread.ts";
 
 /** How long an aborted task may take to say that it stopped, before the caller is told anyway. */
 const ABORT_GRACE_MS = 40;

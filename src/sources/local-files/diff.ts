@@ -5,7 +5,7 @@ import type { Budget, Meter } from "./meter.ts";
 import type { Walk } from "./place-gap.ts";
 import { SameContent, type Pair } from "./same-content.ts";
 import type { Snapshot } from "./snapshot.ts";
-import type { AskForHelp } from "./reading-team.ts";
+import type { AskForHelp } from "./second-thread.ts";
 import { subtree } from "./traverse.ts";
 
 /** A file whose times are younger than this, measured at the baseline, may have changed within one tick of the clock. */

@@ -11,7 +11,8 @@ import { layerOf } from "./overlay.ts";
 import { Budget, type Meter } from "./meter.ts";
 import { proberOf } from "./probe.ts";
 import type { ReadingList } from "./reading-list.ts";
-import { readAll, type AskForHelp } from "./reading-team.ts";
+import { readAll } from "./reading-team.ts";
+import type { AskForHelp } from "./second-thread.ts";
 import { select, type Question, type Selection } from "./select.ts";
 import { isSmall, readSnapshot, type Snapshot, type SnapshotOptions } from "./snapshot.ts";
 import { gapsByNode, uriOf, type View } from "./view.ts";
@@ -101,12 +102,11 @@ export function observeOverlay(
 function walkFor(context: ObserveContext, requests: readonly Request[]): Walk {
   const delta = requests.some((request) => request.extent === "delta");
   const listing = new Budget((delta ? context.deltaLimits : context.limits).maxListedEntries);
-  if (delta) return walk(context.confined, { meter: context.meter, listing });
+  const { confined, meter, askForHelp } = context;
+  if (delta) return walk(confined, { meter, listing, askForHelp });
   const globs = requests.map((request) => request.glob);
-  const first = walk(context.confined, { meter: context.meter, listing, globs });
-  return leadsElsewhere(first, context)
-    ? walk(context.confined, { meter: context.meter, listing })
-    : first;
+  const first = walk(confined, { meter, listing, globs });
+  return leadsElsewhere(first, context) ? walk(confined, { meter, listing, askForHelp }) : first;
 }
 
 function leadsElsewhere({ tree }: Walk, { confined }: ObserveContext): boolean {

@@ -1,7 +1,7 @@
 import type { Limits } from "../../core/limits.ts";
 import type { Matcher } from "../../core/matcher.ts";
 import type { Touched } from "./meter.ts";
-import type { HelpOrder } from "./reading-team.ts";
+import type { HelpOrder } from "./second-thread.ts";
 import type { SharedLook } from "./shared-look.ts";
 import type { WriteSet } from "./write-set.ts";
 

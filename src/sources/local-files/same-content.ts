@@ -3,7 +3,8 @@ import type { ConfinedRoot } from "./confined.ts";
 import { FLAG, type Manifest, type Node } from "./manifest.ts";
 import type { Budget, Meter } from "./meter.ts";
 import { ReadingList } from "./reading-list.ts";
-import { readAll, type AskForHelp } from "./reading-team.ts";
+import { readAll } from "./reading-team.ts";
+import type { AskForHelp } from "./second-thread.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** An entry before and the one that stands for it now. */

@@ -3,20 +3,21 @@ import type { Matcher } from "../../core/matcher.ts";
 import type { ConfinedRoot } from "./confined.ts";
 import { readFiles, type Prober } from "./list-reader.ts";
 import { Manifest } from "./manifest.ts";
+import { MetadataList, readMetadata, type MetadataPlace } from "./metadata.ts";
 import { Aborted, Meter } from "./meter.ts";
 import { openConfinedRoot } from "./open-root.ts";
-import { ReadingList } from "./reading-list.ts";
-import { HELP, type HelpOrder } from "./reading-team.ts";
+import { ReadingList, type SharedReadingList } from "./reading-list.ts";
+import { HELP, type HelpOrder, type ToldBySecond } from "./second-thread.ts";
 
 type Help = HelpOrder & { readonly directory: string };
 
-/** Reads beside the worker until the list is empty, through a handle of its own on the same root. */
+/** Works beside the worker until the list is empty, through a handle of its own on the same root. */
 async function help(order: Help): Promise<void> {
   const state = new Int32Array(order.state);
-  const prober = await proberFor(order.list.probes);
+  const prober = await proberFor(order.work.kind === "contents" ? order.work.list.probes : []);
   if (Atomics.compareExchange(state, 0, HELP.asked, HELP.working) !== HELP.asked) return;
   try {
-    read(order, prober);
+    work(order, prober);
   } catch (error) {
     // The worker stops at the same flag.
     if (!(error instanceof Aborted)) throw error;
@@ -33,19 +34,39 @@ async function proberFor(probes: readonly Matcher[]): Promise<Prober> {
   return proberOf(probes);
 }
 
-function read(order: Help, prober: Prober): void {
+function work(order: Help, prober: Prober): void {
   using confined = openSameRoot(order);
   if (confined === undefined) return;
-  const list = ReadingList.of(order.list);
-  const tree = Manifest.of(order.tree);
-  const meter = Meter.of(order.meter);
+  const place = { confined, tree: Manifest.of(order.tree), meter: Meter.of(order.meter) };
+  const tell = (told: ToldBySecond): void => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    order.port.postMessage(told);
+  };
+  switch (order.work.kind) {
+    case "contents":
+      readContents(order.work.list, { ...place, prober }, tell);
+      return;
+    case "metadata":
+      tell({
+        kind: "metadata",
+        gaps: readMetadata(new MetadataList(order.work.list), place),
+        targets: place.tree.targets,
+      });
+  }
+}
+
+function readContents(
+  shared: SharedReadingList,
+  place: MetadataPlace & { readonly prober: Prober },
+  tell: (told: ToldBySecond) => void,
+): void {
+  const list = ReadingList.of(shared);
   const known = new Set(list.misses.keys());
   try {
-    readFiles(list, { confined, tree, meter, prober });
+    readFiles(list, place);
   } finally {
-    const misses = [...list.misses].filter(([index]) => !known.has(index));
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-    order.port.postMessage(new Map(misses));
+    const misses = new Map([...list.misses].filter(([index]) => !known.has(index)));
+    tell({ kind: "contents", misses });
   }
 }
 

@@ -7,7 +7,8 @@ import { columnsOf, FLAG, type Manifest, type Node } from "./manifest.ts";
 import { Budget, type Meter } from "./meter.ts";
 import type { PlaceGap, Walk } from "./place-gap.ts";
 import { ReadingList } from "./reading-list.ts";
-import { readAll, type AskForHelp } from "./reading-team.ts";
+import { readAll } from "./reading-team.ts";
+import type { AskForHelp } from "./second-thread.ts";
 import { SmallestFirst } from "./smallest-first.ts";
 import { filesOf } from "./traverse.ts";
 import { walk } from "./walk.ts";
@@ -53,12 +54,9 @@ const SMALL_BYTES = 32 << 20;
  * ones. Where times are to stand in for reading again, the file system is flushed.
  */
 export function takeSnapshot(confined: ConfinedRoot, options: SnapshotOptions): Snapshot {
-  const { meter, limits } = options;
-  return readSnapshot(
-    confined,
-    walk(confined, { meter, listing: new Budget(limits.maxListedEntries) }),
-    options,
-  );
+  const { meter, limits, askForHelp } = options;
+  const listing = new Budget(limits.maxListedEntries);
+  return readSnapshot(confined, walk(confined, { meter, listing, askForHelp }), options);
 }
 
 /** Takes the digests of a tree that was walked, and keeps the content of its small files. */

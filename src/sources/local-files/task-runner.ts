@@ -16,7 +16,7 @@ import type {
   Task,
   WorkerRoot,
 } from "./protocol.ts";
-import type { AskForHelp } from "./reading-team.ts";
+import type { AskForHelp } from "./second-thread.ts";
 import { shareLook } from "./shared-look.ts";
 import { takeSnapshot, type Snapshot } from "./snapshot.ts";
 

@@ -4,10 +4,13 @@ import type { Glob, Progress } from "../../core/glob.ts";
 import { errnoOf, isAbsent, type ConfinedRoot, type Directory } from "./confined.ts";
 import { Descent } from "./descent.ts";
 import { FLAG, Manifest, ROOT, TYPES, type Node } from "./manifest.ts";
+import { readAllMetadata } from "./metadata-team.ts";
+import { lookAt, type MetadataPlace } from "./metadata.ts";
 import { Aborted, type Budget, type Meter } from "./meter.ts";
 import { mountIdOf, mountsBelow } from "./mounts.ts";
 import { printableName, type ByteName } from "./name.ts";
 import type { PlaceGap, Walk } from "./place-gap.ts";
+import type { AskForHelp } from "./second-thread.ts";
 import { directoriesOf } from "./traverse.ts";
 
 export interface WalkOptions {
@@ -15,6 +18,7 @@ export interface WalkOptions {
   readonly listing: Budget;
   /** Only directories that one of these could lead through are listed; absent: all are. */
   readonly globs?: readonly Glob[];
+  readonly askForHelp?: AskForHelp | undefined;
 }
 
 /** The types as characters behind a name. */
@@ -44,12 +48,15 @@ class Walker {
   readonly #descent: Descent;
   readonly #pending: Pending[] = [];
   readonly #progressOf = new Map<Node, readonly Progress[]>();
+  /** Whether metadata is read once all is listed, which several threads can share; else with the listing of each directory. */
+  #looksLater: boolean;
   #mounts: ReadonlySet<ByteName>;
   #rootMount: string | undefined;
 
   constructor(confined: ConfinedRoot, options: WalkOptions) {
     this.#confined = confined;
     this.#options = options;
+    this.#looksLater = options.globs === undefined;
     this.#tree.add(ROOT, "", "directory");
     this.#tree.setStat(ROOT, confined.rootStat);
     this.#descent = new Descent(confined, this.#tree);
@@ -61,7 +68,9 @@ class Walker {
     try {
       this.#pending.push({ node: ROOT, progress: this.#options.globs?.map((glob) => glob.start) });
       this.#drain();
+      if (this.#looksLater) this.#lookAtAll();
       this.#listChangedAgain();
+      this.#markMounted();
       this.#checkEnd();
     } finally {
       this.#descent[Symbol.dispose]();
@@ -125,7 +134,8 @@ class Walker {
     this.#tree.childCounts.set(node, this.#tree.count - start);
     const directories: Node[] = [];
     for (let child = start; child < this.#tree.count; child += 1) {
-      if (this.#wants(pending.progress, progress.get(child))) this.#look(directory, child);
+      if (!this.#looksLater && this.#wants(pending.progress, progress.get(child)))
+        this.#gaps.push(...lookAt(directory, child, this.#place()));
       if (
         this.#tree.type(child) === "directory" &&
         this.#leads(pending.progress, progress.get(child))
@@ -179,40 +189,27 @@ class Walker {
     return this.#options.globs?.some((glob, index) => glob.accepts(own?.[index] ?? [])) ?? true;
   }
 
-  /** Metadata by name; a file that is read later is asked again through its own handle. */
-  #look(directory: Directory, node: Node): void {
-    try {
-      this.#options.meter.tick();
-      this.#tree.setStat(node, this.#confined.stat(directory, this.#tree.names.get(node)));
-    } catch (error) {
-      if (error instanceof Aborted) throw error;
-      this.#gaps.push({
-        node,
-        code: isAbsent(error) ? "changed_during_walk" : "read_failed",
-        detail: errnoOf(error),
-      });
-      return;
-    }
-    if (this.#tree.type(node) === "link") this.#lookAtLink(directory, node);
-    const mounted =
-      this.#mounts.size > 0 &&
-      this.#tree.type(node) !== "directory" &&
-      this.#mounts.has(this.#tree.path(node).join("/"));
-    if (!mounted) return;
-    this.#tree.mark(node, FLAG.elsewhere);
-    this.#gaps.push({ node, code: "other_filesystem" });
+  /** The directories that were listed had theirs read when they were opened: what changes in them from then on is noticed. */
+  #lookAtAll(): void {
+    this.#looksLater = false;
+    // Those that look hold handles of their own.
+    this.#descent[Symbol.dispose]();
+    for (const each of readAllMetadata(this.#place(), this.#options.askForHelp))
+      this.#gaps.push(each);
   }
 
-  #lookAtLink(directory: Directory, node: Node): void {
-    try {
-      this.#tree.targets.set(node, this.#confined.readLink(directory, this.#tree.names.get(node)));
-      this.#tree.mark(node, FLAG.target);
-    } catch (error) {
-      this.#gaps.push({
-        node,
-        code: isAbsent(error) ? "changed_during_walk" : "read_failed",
-        detail: errnoOf(error),
-      });
+  #place(): MetadataPlace {
+    return { confined: this.#confined, tree: this.#tree, meter: this.#options.meter };
+  }
+
+  /** Of what is mounted over something else than a directory only the metadata is seen. */
+  #markMounted(): void {
+    for (const path of this.#mounts) {
+      const node = this.#tree.find(path.split("/"));
+      if (node === undefined || !this.#tree.has(node, FLAG.stat)) continue;
+      if (this.#tree.type(node) === "directory") continue;
+      this.#tree.mark(node, FLAG.elsewhere);
+      this.#gaps.push({ node, code: "other_filesystem" });
     }
   }
 

@@ -2,7 +2,7 @@ import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { isUpheldError } from "../../core/errors.ts";
 import { Aborted, Meter } from "./meter.ts";
 import type { Order, Report, WorkerRoot } from "./protocol.ts";
-import type { HelpOrder } from "./reading-team.ts";
+import type { HelpOrder } from "./second-thread.ts";
 import { TaskRunner } from "./task-runner.ts";
 
 const port = parentPort;

@@ -1,16 +1,18 @@
-import { appendFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { appendFileSync, symlinkSync } from "node:fs";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { Matcher } from "../../../src/core/matcher.ts";
 import { readFiles } from "../../../src/sources/local-files/list-reader.ts";
-import type { Manifest } from "../../../src/sources/local-files/manifest.ts";
+import { columnsOf, FLAG, type Manifest } from "../../../src/sources/local-files/manifest.ts";
 import { Aborted, Budget, Meter, SharedBudget } from "../../../src/sources/local-files/meter.ts";
 import { proberOf } from "../../../src/sources/local-files/probe.ts";
 import { openProcRoot } from "../../../src/sources/local-files/proc-root.ts";
 import { ReadingList } from "../../../src/sources/local-files/reading-list.ts";
-import { HELP, readAll, type HelpOrder } from "../../../src/sources/local-files/reading-team.ts";
+import { readAll } from "../../../src/sources/local-files/reading-team.ts";
+import { HELP, type HelpOrder } from "../../../src/sources/local-files/second-thread.ts";
 import { SmallestFirst } from "../../../src/sources/local-files/smallest-first.ts";
 import { filesOf } from "../../../src/sources/local-files/traverse.ts";
 import { walk } from "../../../src/sources/local-files/walk.ts";
@@ -55,7 +57,7 @@ class Second {
     });
     this.#ends.push(once(worker, "exit"));
     const state = new Int32Array(order.state);
-    const cursor = new Int32Array(order.list.cursor);
+    const cursor = new Int32Array(order.work.list.cursor);
     while (Atomics.load(state, 0) === HELP.asked) Atomics.wait(state, 0, HELP.asked, 5);
     while (Atomics.load(state, 0) === HELP.working && Atomics.load(cursor, 0) === 0)
       Atomics.wait(cursor, 0, 0, 1);
@@ -201,6 +203,54 @@ describe.runIf(isLinux)("two threads read as one does", () => {
     expect(reading.list.waiting()).toBe(0);
     confined[Symbol.dispose]();
   });
+});
+
+/** A digest of each column. */
+function columns(tree: Manifest): readonly string[] {
+  return columnsOf(tree).map((column) => {
+    const hash = createHash("sha256");
+    for (const bytes of column.bytes(tree.count)) hash.update(bytes);
+    return hash.digest("hex");
+  });
+}
+
+describe.runIf(isLinux)("two threads look as one does", () => {
+  const world = treeWorld();
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  test("the same metadata, link targets and gaps", async () => {
+    for (let at = 0; at < 21_000; at += 1) world.write(`d${at % 90}/f${at}`, "");
+    for (let at = 0; at < 300; at += 1) symlinkSync(`f${at}`, world.at(`d${at % 90}/to-${at}`));
+    const confined = openProcRoot(world.root);
+    const look = (askForHelp?: (order: HelpOrder) => void) =>
+      walk(confined, { meter: new Meter(stop()), listing: new Budget(100_000), askForHelp });
+    const alone = look();
+    const second = new Second(world.root);
+    const both = look(second.start);
+    expect(second.order?.work.kind).toBe("metadata");
+    expect(columns(both.tree)).toEqual(columns(alone.tree));
+    expect(new Map(both.tree.targets)).toEqual(new Map(alone.tree.targets));
+    expect(alone.tree.targets.size).toBe(300);
+    expect([...both.gaps, ...alone.gaps]).toEqual([]);
+    confined[Symbol.dispose]();
+    await second.ended();
+  }, 120_000);
+
+  test("a second thread that comes to another root looks at nothing", async () => {
+    world.clear();
+    for (let at = 0; at < 21_000; at += 1) world.write(`d${at % 90}/f${at}`, "");
+    const confined = openProcRoot(world.root);
+    const second = new Second(world.outside);
+    const { tree, gaps } = walk(confined, {
+      meter: new Meter(stop()),
+      listing: new Budget(100_000),
+      askForHelp: second.start,
+    });
+    await second.ended();
+    expect(gaps).toEqual([]);
+    expect([...filesOf(tree)].every((node) => tree.has(node, FLAG.stat))).toBe(true);
+    confined[Symbol.dispose]();
+  }, 120_000);
 });
 
 describe("a budget of several threads", () => {
