@@ -6,11 +6,19 @@ import { GapCode } from "../../core/gap.ts";
 import { Digest } from "../../core/ids.ts";
 import { wordsColumn } from "./column.ts";
 import { columnsOf, Manifest, type Node } from "./manifest.ts";
+import type { ByteName } from "./name.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { PlaceGap } from "./place-gap.ts";
 
 const FILE = "local-files.baseline";
 const MAGIC = "upheld local files baseline 1\n";
+
+/** Where a root lay: the path by which it was named, and where that led. */
+export interface RootPlace {
+  readonly directory: string;
+  /** One character a byte. */
+  readonly realPath: ByteName;
+}
 
 interface Header {
   readonly count: number;
@@ -22,16 +30,22 @@ interface Header {
   readonly targets: readonly (readonly [Node, string])[];
   readonly priorBytes: number;
   readonly touched: Snapshot["touched"];
+  /** Not in what earlier versions wrote. */
+  readonly place?: RootPlace | undefined;
 }
 
 /** Writes a snapshot into a folder, under a temporary name first. Throws the system's error. */
-export function saveSnapshot(snapshot: Snapshot, folder: string): void {
+export function saveSnapshot(
+  snapshot: Snapshot,
+  place: RootPlace | undefined,
+  folder: string,
+): void {
   const path = join(folder, FILE);
   const temporary = `${path}.tmp`;
   const fd = openSync(temporary, "w", 0o600);
   try {
     const hash = createHash("sha256");
-    for (const piece of piecesOf(snapshot)) {
+    for (const piece of piecesOf(snapshot, place)) {
       hash.update(piece);
       writeAll(fd, piece);
     }
@@ -43,8 +57,14 @@ export function saveSnapshot(snapshot: Snapshot, folder: string): void {
   renameSync(temporary, path);
 }
 
+/** A snapshot that was read back, and where its root lay, as far as that was written down. */
+export interface LoadedSnapshot {
+  readonly snapshot: Snapshot;
+  readonly place: RootPlace | undefined;
+}
+
 /** Reads a snapshot back. Throws "state_invalid" where it is not there, was cut or was changed. */
-export function loadSnapshot(folder: string): Snapshot {
+export function loadSnapshot(folder: string): LoadedSnapshot {
   const bytes = readWhole(folder);
   const body = bytes.subarray(0, bytes.length - 32);
   if (
@@ -60,10 +80,13 @@ export function loadSnapshot(folder: string): Snapshot {
   const from = MAGIC.length + 4;
   // Written by `saveSnapshot`, and its digest is right.
   const header = JSON.parse(body.toString("utf8", from, from + headerLength)) as Header;
-  return restore(header, body.subarray(from + headerLength));
+  return {
+    snapshot: restore(header, body.subarray(from + headerLength)),
+    place: header.place,
+  };
 }
 
-function* piecesOf(snapshot: Snapshot): Generator<Uint8Array> {
+function* piecesOf(snapshot: Snapshot, place: RootPlace | undefined): Generator<Uint8Array> {
   const { tree } = snapshot;
   const header: Header = {
     count: tree.count,
@@ -75,6 +98,7 @@ function* piecesOf(snapshot: Snapshot): Generator<Uint8Array> {
     targets: [...tree.targets],
     priorBytes: snapshot.prior.bytes.length,
     touched: snapshot.touched,
+    place,
   };
   const text = Buffer.from(JSON.stringify(header), "utf8");
   const length = Buffer.alloc(4);

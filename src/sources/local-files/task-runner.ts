@@ -28,7 +28,7 @@ export class TaskRunner {
   readonly #root: WorkerRoot;
   readonly #open: (directory: string) => ConfinedRoot;
   readonly #snapshots = new Map<number, Snapshot>();
-  /** Where the root of a baseline that was taken here really lay. */
+  /** Where the root of a baseline really lay when it was taken by the path that is used now. */
   readonly #places = new Map<number, ByteName>();
   #next = 1;
 
@@ -47,12 +47,13 @@ export class TaskRunner {
       case "observe_overlay":
         return this.#withRoot((confined) => this.#observeOverlay(confined, task, meter));
       case "save":
-        saveSnapshot(this.#snapshot(task.baseline), task.folder);
+        this.#save(task.baseline, task.folder);
         return { kind: "done" };
       case "load":
-        return { kind: "baseline", facts: this.#keep(loadSnapshot(task.folder)) };
+        return { kind: "baseline", facts: this.#load(task.folder) };
       case "release":
         this.#snapshots.delete(task.baseline);
+        this.#places.delete(task.baseline);
         return { kind: "done" };
     }
   }
@@ -89,6 +90,21 @@ export class TaskRunner {
     const facts = this.#keep(snapshot);
     this.#places.set(facts.baseline, confined.realPath);
     return { kind: "baseline", facts };
+  }
+
+  #save(baseline: number, folder: string): void {
+    const realPath = this.#places.get(baseline);
+    const place =
+      realPath === undefined ? undefined : { directory: this.#root.directory, realPath };
+    saveSnapshot(this.#snapshot(baseline), place, folder);
+  }
+
+  /** Named by another path, the root may well lie elsewhere: a container's tree, say, that is looked at from outside. */
+  #load(folder: string): BaselineFacts {
+    const { snapshot, place } = loadSnapshot(folder);
+    const facts = this.#keep(snapshot);
+    if (place?.directory === this.#root.directory) this.#places.set(facts.baseline, place.realPath);
+    return facts;
   }
 
   /** A root whose path leads elsewhere by now was put there by someone: nothing of it is read. */

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { isUpheldError } from "../../../src/core/errors.ts";
@@ -43,6 +43,27 @@ describe.runIf(isLinux)("a saved baseline", () => {
     expect(other.verdicts[0]?.value).toBe("upheld");
   }, 60_000);
 
+  test("where the root's path leads elsewhere by then, nothing of it is read", async () => {
+    const link = join(world.base, "link");
+    symlinkSync(world.root, link);
+    world.secret("secret.txt");
+    const place = join(world.base, "of-link");
+    await using before = new LocalFileSurfaceSource({ name: "workspace", directory: link });
+    await before.saveBaseline(await before.baseline(), place);
+    rmSync(link);
+    symlinkSync(world.outside, link);
+    const asked = [{ uri: "workspace:/**", matcher: needle }];
+    const replaced = await askInProcess({ directory: link, folder: place, asked });
+    expect(replaced.verdicts[0]).toMatchObject({
+      value: "undetermined",
+      gaps: [{ code: "root_replaced" }],
+    });
+    expect(JSON.stringify(replaced)).not.toContain("secret.txt");
+    // Named by another path it is what the caller says it is.
+    const named = await askInProcess({ directory: world.outside, folder: place, asked });
+    expect(named.verdicts[0]).toMatchObject({ value: "upheld" });
+  }, 60_000);
+
   test("saving over an older one leaves a whole one", async () => {
     await using source = new LocalFileSurfaceSource({ name: "workspace", directory: world.root });
     await source.saveBaseline(await source.baseline(), folder);
@@ -58,7 +79,7 @@ describe.runIf(isLinux)("a saved baseline", () => {
     const broken = join(world.base, "broken");
     cpSync(folder, broken, { recursive: true });
     const target = join(broken, "local-files.baseline");
-    expect(loadSnapshot(broken).digest).toBeDefined();
+    expect(loadSnapshot(broken).snapshot.digest).toBeDefined();
     const refuses = (bytes: Uint8Array): boolean => {
       writeFileSync(target, bytes);
       try {
