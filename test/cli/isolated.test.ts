@@ -57,6 +57,33 @@ test("apply refuses where the root changed meanwhile, and writes nothing", async
   expect((await place.upheld(["discard", run.runId])).code).toBe(64);
 });
 
+test("an absolute link that the agent makes is read as it saw it, not as the layers lie", async (context) => {
+  using place = new Workplace({ "kept/old.txt": "sk-live" });
+  const reason = await missing(place);
+  context.skip(reason !== undefined, reason);
+  const claims = place.write(
+    "claims.json",
+    JSON.stringify({
+      subGoals: ["to-new", "to-outside"].map((name) => ({
+        name,
+        condition: {
+          kind: "content_written",
+          uri: `workspace:/${name}`,
+          matcher: { kind: "contains", value: "key" },
+        },
+      })),
+    }),
+  );
+  const script = `echo key > new.txt; ln -s "$PWD/new.txt" to-new; ln -s ${place.path}/x to-outside`;
+  const args = ["run", "--isolate", "--attribution", "exact", "--expect", claims, "--json"];
+  const { stdout, stderr } = await place.upheld([...args, "--", "sh", "-c", script]);
+  const { subGoals } = JSON.parse(stdout) as { subGoals: readonly object[] };
+  expect(subGoals, stderr).toMatchObject([
+    { verdict: { value: "upheld" } },
+    { verdict: { value: "undetermined", gaps: [{ code: "link_outside_root" }] } },
+  ]);
+});
+
 test("where an overlay cannot be had, the baseline does instead, and the evidence says why", async () => {
   using place = new Workplace({ b: "old" });
   const bundle = join(place.path, "run.upheld");

@@ -93,6 +93,8 @@ export function observeOverlay(
   const base = { ...context, confined: upper, before };
   const view: View = {
     ...baselineView(base, { tree: after.tree, gaps }, before),
+    // The run saw both layers where the root lies: an absolute link of its own says so.
+    realPath: lower.realPath,
     method: "exact",
   };
   return look(after.tree, () => view, base, requests);
