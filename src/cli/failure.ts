@@ -18,7 +18,23 @@ export function failureOf(error: unknown, version: string): Failure {
     const hint = exitOfError(error.code) === EXIT.usage && isAboutOptions(error) ? HINT : "";
     return { exitCode: exitOfError(error.code), message: `upheld: ${lines}${hint}\n` };
   }
-  return { exitCode: EXIT.internal, message: bugReport(error, version) };
+  const shortage = shortageOf(error);
+  return shortage === undefined
+    ? { exitCode: EXIT.internal, message: bugReport(error, version) }
+    : { exitCode: EXIT.infrastructure, message: `upheld: ${shortage}\n` };
+}
+
+/** What the machine had too little of: no fault of ours, and nothing that a report would help. */
+const SHORTAGES: ReadonlyMap<unknown, string> = new Map([
+  ["EMFILE", "this process may not open enough files at a time: raise the limit (ulimit -n 256)"],
+  ["ENFILE", "the machine has too many files open"],
+  ["ENOMEM", "the machine has no memory left"],
+]);
+
+function shortageOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const own = "code" in error ? SHORTAGES.get(error.code) : undefined;
+  return own ?? shortageOf(error.cause);
 }
 
 const HINT = "\n  (upheld help COMMAND shows what can be said)";

@@ -37,3 +37,9 @@ test("what we did not foresee is a bug report without paths of the host", () => 
 test("a signal is no error of ours", () => {
   expect(failureOf(new Interrupted("SIGTERM"), "1").exitCode).toBe(143);
 });
+
+test("what the machine lacks is no error of ours", () => {
+  const cause = Object.assign(new Error("too many open files"), { code: "EMFILE" });
+  const { exitCode, message } = failureOf(new UpheldError("internal", "x", { cause }), "1");
+  expect([exitCode, message]).toEqual([5, expect.stringContaining("ulimit -n")]);
+});

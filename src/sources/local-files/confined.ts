@@ -61,6 +61,12 @@ export function isAbsent(error: unknown): boolean {
   return code === "ENOENT" || code === "ENOTDIR";
 }
 
+/** True where the process, or the system, may open no more. */
+export function isOutOfHandles(error: unknown): boolean {
+  const code = errnoOf(error);
+  return code === "EMFILE" || code === "ENFILE";
+}
+
 /** An error with a code of our own where a guarantee cannot be given. */
 export class Unconfined extends Error {
   readonly code = "EUNCONFINED";

@@ -1,8 +1,9 @@
-import { type ConfinedRoot, type Directory, Unconfined } from "./confined.ts";
+import { isOutOfHandles, type ConfinedRoot, type Directory, Unconfined } from "./confined.ts";
 import { type Manifest, type Node, ROOT } from "./manifest.ts";
 
-/** How many directory handles are held at a time. */
+/** How many directory handles are held at a time, where the process may hold as many. */
 const MAX_HELD = 64;
+const LEAST_HELD = 2;
 
 /**
  * Gives an open handle for any directory of a manifest, one component at a time from the nearest one that is held.
@@ -13,14 +14,35 @@ export class Descent {
   readonly #tree: Manifest;
   readonly #held = new Map<Node, Directory>();
   #last: Node = ROOT;
+  #maxHeld = MAX_HELD;
 
   constructor(confined: ConfinedRoot, tree: Manifest) {
     this.#confined = confined;
     this.#tree = tree;
   }
 
-  /** The handle of a directory; valid until the next call. */
+  /**
+   * Does work with the handle of a directory. Where the process has no handle left for it, gives up those that are held, holds
+   * fewer from then on, and does it again.
+   */
+  use<T>(node: Node, work: (directory: Directory) => T): T {
+    for (;;) {
+      try {
+        return work(this.#open(node));
+      } catch (error) {
+        if (!isOutOfHandles(error) || this.#maxHeld <= LEAST_HELD) throw error;
+        this.#maxHeld = Math.max(LEAST_HELD, Math.floor(this.#held.size / 2));
+        this[Symbol.dispose]();
+      }
+    }
+  }
+
+  /** The handle of a directory, for what needs no other; valid until the next call. */
   open(node: Node): Directory {
+    return this.use(node, itself);
+  }
+
+  #open(node: Node): Directory {
     const held = this.#heldAt(node);
     if (held !== undefined) return held;
     const below = this.#pathFromHeld(node);
@@ -97,7 +119,7 @@ export class Descent {
   }
 
   #evict(keep: Node): void {
-    if (this.#held.size <= MAX_HELD) return;
+    if (this.#held.size <= this.#maxHeld) return;
     for (const [node, directory] of this.#held) {
       if (node === keep) continue;
       this.#held.delete(node);
@@ -105,4 +127,8 @@ export class Descent {
       return;
     }
   }
+}
+
+function itself(directory: Directory): Directory {
+  return directory;
 }

@@ -72,13 +72,14 @@ class ListReader {
     const size = tree.sizes.get(node);
     const allowed = list.allowed(index, size);
     try {
-      const directory = this.#descent.open(tree.parents.get(node));
-      return this.#reader.read(directory, tree.names.get(node), {
-        meter,
-        allowance: new Allowance(allowed, list.isPartial(index) ? undefined : list.spare),
-        keepBytes: this.#keepBytes(index, allowed),
-        ...(tree.has(node, FLAG.stat) ? { known: this.#known(node, size) } : {}),
-      });
+      return this.#descent.use(tree.parents.get(node), (directory) =>
+        this.#reader.read(directory, tree.names.get(node), {
+          meter,
+          allowance: new Allowance(allowed, list.isPartial(index) ? undefined : list.spare),
+          keepBytes: this.#keepBytes(index, allowed),
+          ...(tree.has(node, FLAG.stat) ? { known: this.#known(node, size) } : {}),
+        }),
+      );
     } catch (error) {
       if (error instanceof Aborted) throw error;
       return unread("read_failed", errnoOf(error));

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isOutOfHandles } from "./confined.ts";
 import type { ByteName } from "./name.ts";
 
 /** The paths of mounts below a directory, as bytes. Empty where the system does not list mounts. */
@@ -20,7 +21,8 @@ export function mountsBelow(realPath: ByteName): ReadonlySet<ByteName> {
 export function mountIdOf(fd: number): string | undefined {
   try {
     return /^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1"))?.[1];
-  } catch {
+  } catch (error) {
+    if (isOutOfHandles(error)) throw error;
     return undefined;
   }
 }
@@ -28,7 +30,8 @@ export function mountIdOf(fd: number): string | undefined {
 function readMountInfo(): string {
   try {
     return readFileSync("/proc/self/mountinfo", "latin1");
-  } catch {
+  } catch (error) {
+    if (isOutOfHandles(error)) throw error;
     return "";
   }
 }

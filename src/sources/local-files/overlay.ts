@@ -70,8 +70,10 @@ class LayerBuilder {
     if (written?.unlisted !== undefined) this.#missing(node, "listing_failed", written.unlisted);
     const start = this.#tree.count;
     try {
-      const directory = this.#descent.open(node);
-      for (const name of this.#namesIn(node, directory, written)) this.#add(node, directory, name);
+      const names = this.#descent.use(node, (directory) => this.#namesIn(node, directory, written));
+      this.#descent.use(node, (directory) => {
+        for (const name of names) this.#add(node, directory, name);
+      });
     } catch (error) {
       if (error instanceof Aborted) throw error;
       this.#missing(node, "listing_failed", errnoOf(error));

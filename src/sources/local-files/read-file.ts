@@ -1,7 +1,14 @@
 import { closeSync, fstatSync, readSync, type BigIntStats } from "node:fs";
 import { createHash, hash } from "node:crypto";
 import type { GapCode } from "../../core/gap.ts";
-import { errnoOf, isAbsent, type ConfinedRoot, type Directory, type OpenFile } from "./confined.ts";
+import {
+  errnoOf,
+  isAbsent,
+  isOutOfHandles,
+  type ConfinedRoot,
+  type Directory,
+  type OpenFile,
+} from "./confined.ts";
 import { Aborted, type Meter, type SharedBudget } from "./meter.ts";
 import type { ByteName } from "./name.ts";
 
@@ -88,7 +95,7 @@ export class FileReader {
     this.#confined = confined;
   }
 
-  /** Opens one entry that is known to be a regular file and reads it within its allowance. Throws only `Aborted`. */
+  /** Opens one entry that is known to be a regular file and reads it within its allowance. Throws only `Aborted`, and where no handle is left. */
   read(directory: Directory, name: ByteName, options: ReadOptions): Reading {
     const asKnown = this.#readAsKnown(directory, name, options);
     if (asKnown !== undefined) return asKnown;
@@ -116,7 +123,8 @@ export class FileReader {
     try {
       fd = openAgain(directory, name);
       meter.opened();
-    } catch {
+    } catch (error) {
+      if (isOutOfHandles(error)) throw error;
       return undefined;
     }
     try {
@@ -145,6 +153,7 @@ export class FileReader {
       file = this.#confined.openFile(directory, name);
       options.meter.opened();
     } catch (error) {
+      if (isOutOfHandles(error)) throw error;
       return this.#failed(isAbsent(error) ? "changed_during_read" : "read_failed", errnoOf(error));
     }
     try {

@@ -71,6 +71,7 @@ class Walker {
       if (this.#looksLater) this.#lookAtAll();
       this.#listChangedAgain();
       this.#markMounted();
+      this.#descent[Symbol.dispose]();
       this.#checkEnd();
     } finally {
       this.#descent[Symbol.dispose]();
@@ -87,12 +88,10 @@ class Walker {
     const { node } = pending;
     if (pending.progress !== undefined) this.#progressOf.set(node, pending.progress);
     try {
-      const directory = this.#descent.open(node);
-      if (this.#isElsewhere(node, directory)) {
-        this.#miss(node, "other_filesystem");
-        return;
-      }
-      this.#list(pending, directory);
+      this.#descent.use(node, (directory) => {
+        if (this.#isElsewhere(node, directory)) this.#miss(node, "other_filesystem");
+        else this.#list(pending, directory);
+      });
     } catch (error) {
       if (error instanceof Aborted) throw error;
       this.#missBy(node, error);
@@ -228,7 +227,9 @@ class Walker {
     for (const node of directoriesOf(this.#tree)) {
       this.#options.meter.tick();
       try {
-        const stat = this.#confined.statDirectory(this.#descent.open(node));
+        const stat = this.#descent.use(node, (directory) =>
+          this.#confined.statDirectory(directory),
+        );
         if (stat.ctimeNs !== this.#tree.changed.get(node)) changed.push(node);
       } catch {
         changed.push(node);
@@ -244,9 +245,10 @@ class Walker {
     this.#tree.unmark(node, FLAG.listed);
     const before = this.#pending.length;
     try {
-      const directory = this.#descent.open(node);
-      this.#tree.setStat(node, this.#confined.statDirectory(directory));
-      this.#list({ node, progress: this.#progressOf.get(node) }, directory);
+      this.#descent.use(node, (directory) => {
+        this.#tree.setStat(node, this.#confined.statDirectory(directory));
+        this.#list({ node, progress: this.#progressOf.get(node) }, directory);
+      });
     } catch (error) {
       if (error instanceof Aborted) throw error;
       this.#missBy(node, error);
