@@ -19,7 +19,8 @@ export type JudgedBundle =
       readonly made: readonly Judgment[];
     };
 
-interface Judging {
+/** Who judged, and what came of each bundle. */
+export interface Judging {
   readonly judge: JudgeIdentity;
   readonly bundles: readonly JudgedBundle[];
 }
@@ -103,6 +104,7 @@ export function judgingJson({ judge, bundles }: Judging): object {
             digest: each.bundle.evidence.bundle,
             judgmentFile: each.bundle.judgmentFile,
             unreadJudgments: each.bundle.stored.unread,
+            judgmentsOfOtherBundles: each.bundle.foreign,
             subGoals: subGoalsOf(each),
             judgments: each.judged.map(({ claim, judgment, isNew }) => ({
               claim: claim.name,
@@ -154,7 +156,7 @@ function bundleText(
     return [`  NOT INTACT ${printable(each.path)}  ${printable(brokenText(each))}`];
   const { bundle, judged } = each;
   const subGoals = subGoalsOf(each);
-  const told = verdictText(subGoals, paint);
+  const told = verdictText(subGoals.map(withoutReason), paint);
   const lines = told.flatMap((line, index) => {
     const subGoal = subGoals[index];
     return subGoal === undefined ? [line] : [line, ...reasonLine(subGoal, judged)];
@@ -164,8 +166,15 @@ function bundleText(
     ...lines,
     ...notJudgedText(judged),
     `  judgments  ${printable(bundle.judgmentFile)}  ${newText(judged)}`,
-    ...unreadText(bundle.stored.unread),
+    ...unreadText(bundle),
   ];
+}
+
+/** The reason of a judge stands in a line of its own. */
+function withoutReason(subGoal: ReportedSubGoal): ReportedSubGoal {
+  return subGoal.decidedBy === "code"
+    ? subGoal
+    : { ...subGoal, rationale: "Nothing of its evidence is missing" };
 }
 
 function reasonLine(
@@ -195,6 +204,11 @@ function newText(judged: readonly ClaimJudgment[]): string {
   return kept === 0 ? `${count(made)} new` : `${count(made)} new, ${count(kept)} from before`;
 }
 
-function unreadText(unread: number): readonly string[] {
-  return unread === 0 ? [] : [`             ${counted(unread, "line")} of it could not be read`];
+/** Lines of a file of judgments that bear on nothing. */
+export function unreadText({ stored, foreign }: BundleToJudge): readonly string[] {
+  const told = [
+    ...(stored.unread === 0 ? [] : [`${counted(stored.unread, "line")} could not be read`]),
+    ...(foreign === 0 ? [] : [`${counted(foreign, "judgment")} of another bundle`]),
+  ];
+  return told.length === 0 ? [] : [`             ${told.join(", ")}`];
 }

@@ -10,7 +10,13 @@ import { judgeByPanel, panelIdentity } from "../judge/panel.ts";
 import { systemClock } from "../run/clock.ts";
 import { readClaimsFile } from "./claims-file.ts";
 import type { Command, CommandContext } from "./command.ts";
-import { exitOfJudging, judgingJson, judgingText, type JudgedBundle } from "./judge-report.ts";
+import {
+  exitOfJudging,
+  judgingJson,
+  judgingText,
+  type JudgedBundle,
+  type Judging,
+} from "./judge-report.ts";
 import {
   budgetLimitOf,
   concurrencyOf,
@@ -19,12 +25,14 @@ import {
   judgesOf,
   priceOf,
 } from "./judge-options.ts";
-import { readBundleToJudge, type BundleToJudge } from "./judged-bundle.ts";
+import { readBundleToJudge, type BrokenBundle, type BundleToJudge } from "./judged-bundle.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";
+import { PERSON_OPTIONS, personOf, recordDecisions } from "./person-decisions.ts";
 import { progressOn, type Progress } from "./progress.ts";
 
 const OPTIONS = {
   ...JUDGE_OPTIONS,
+  ...PERSON_OPTIONS,
   expect: { value: "FILE", help: "claims to judge in place of those that were sealed" },
   json: { help: "print one JSON object" },
 };
@@ -35,6 +43,7 @@ export const judgeCommand: Command = {
   usage: [
     "upheld judge BUNDLE... --model API:NAME [--url URL] [--expect FILE] [--json]",
     "upheld judge BUNDLE... --command COMMAND",
+    "upheld judge BUNDLE... --person NAME --decide CLAIM=true|false|null... [--because TEXT]",
   ],
   options: OPTIONS,
   examples: [
@@ -47,20 +56,30 @@ export const judgeCommand: Command = {
   ],
   async run(args, context) {
     const parsed = parseOptions(OPTIONS, args);
-    const paths = bundlesOf(parsed);
-    const judges = await judgesOf(parsed, context.environment);
-    const judged = await judgeAll(paths, { judges, parsed, context });
-    const [only] = judges;
-    const identity =
-      only !== undefined && judges.length === 1
-        ? only.identity
-        : panelIdentity(judges.map(({ identity: each }) => each));
-    const told = { judge: identity, bundles: judged };
+    const told = await judging(parsed, context);
     if (parsed.flag("json")) context.terminal.out(`${JSON.stringify(judgingJson(told))}\n`);
     else context.terminal.out(judgingText(told, context.terminal.colour));
-    return exitOfJudging(judged);
+    return exitOfJudging(told.bundles);
   },
 };
+
+async function judging(parsed: Parsed, context: CommandContext): Promise<Judging> {
+  const paths = bundlesOf(parsed);
+  const person = personOf(parsed);
+  const judges = person === undefined ? await judgesOf(parsed, context.environment) : [];
+  const expect = parsed.one("expect");
+  const claims = expect === undefined ? undefined : readClaimsFile(expect);
+  const { signal } = context.interruption;
+  const bundles = await Promise.all(paths.map((path) => readBundleToJudge(path, claims, signal)));
+  refuseNothingToJudge(bundles);
+  if (person !== undefined) return recordDecisions(bundles, person);
+  const [only] = judges;
+  const identity =
+    only !== undefined && judges.length === 1
+      ? only.identity
+      : panelIdentity(judges.map(({ identity: each }) => each));
+  return { judge: identity, bundles: await judgeAll(bundles, { judges, parsed, context }) };
+}
 
 /** The bundles that a command names. Throws "argument_invalid" where there is none. */
 export function bundlesOf({ positionals, rest }: Parsed): readonly string[] {
@@ -75,13 +94,12 @@ interface Work {
   readonly context: CommandContext;
 }
 
-async function judgeAll(paths: readonly string[], work: Work): Promise<readonly JudgedBundle[]> {
+async function judgeAll(
+  bundles: readonly (BundleToJudge | BrokenBundle)[],
+  work: Work,
+): Promise<readonly JudgedBundle[]> {
   const { parsed, context } = work;
   const { signal } = context.interruption;
-  const expect = parsed.one("expect");
-  const claims = expect === undefined ? undefined : readClaimsFile(expect);
-  const bundles = await Promise.all(paths.map((path) => readBundleToJudge(path, claims, signal)));
-  refuseNothingToJudge(bundles.map((each) => ("fault" in each ? undefined : each)));
   const limit = budgetLimitOf(parsed);
   const gate = atMost(concurrencyOf(parsed));
   const judges = work.judges.map((judge): Judge => ({
@@ -110,11 +128,9 @@ async function judgeAll(paths: readonly string[], work: Work): Promise<readonly 
   return judged;
 }
 
-function refuseNothingToJudge(bundles: readonly (BundleToJudge | undefined)[]): void {
-  const readable = bundles.filter((each) => each !== undefined);
-  const some = readable.some(
-    ({ claims }) => claims !== undefined && claimsToJudge(claims).length > 0,
-  );
+function refuseNothingToJudge(bundles: readonly (BundleToJudge | BrokenBundle)[]): void {
+  const readable = bundles.flatMap((each) => ("fault" in each ? [] : [each.claims]));
+  const some = readable.some((claims) => claims !== undefined && claimsToJudge(claims).length > 0);
   if (readable.length > 0 && !some)
     throw usage("there is no claim for a judge: give --expect FILE with a sub-goal that is judged");
 }

@@ -16,6 +16,8 @@ export interface BundleToJudge {
   readonly claims: ExpectationFile | undefined;
   readonly judgmentFile: string;
   readonly stored: StoredJudgments;
+  /** Judgments in the file that are over another bundle: they bear on nothing here. */
+  readonly foreign: number;
 }
 
 /** A bundle that is not what was sealed. */
@@ -35,6 +37,8 @@ export async function readBundleToJudge(
   if (!answer.ok) return { path, fault: answer };
   const record = await readRunRecord(bundle, answer.statement);
   const judgmentFile = judgmentFileOf(path);
+  const { judgments, unread } = await readJudgments(judgmentFile);
+  const own = judgments.filter(({ bundle: digest }) => digest === answer.digest);
   return {
     path,
     evidence: {
@@ -46,7 +50,8 @@ export async function readBundleToJudge(
     record,
     claims: claims ?? record.claims,
     judgmentFile,
-    stored: await readJudgments(judgmentFile),
+    stored: { judgments: own, unread },
+    foreign: judgments.length - own.length,
   };
 }
 

@@ -16,6 +16,7 @@ const COMMANDS: readonly (readonly [name: string, load: () => Promise<Command>])
   ["observe", async () => (await import("./observe.ts")).observeCommand],
   ["score", async () => (await import("./score.ts")).scoreCommand],
   ["judge", async () => (await import("./judge.ts")).judgeCommand],
+  ["agreement", async () => (await import("./agreement.ts")).agreementCommand],
   ["verify", async () => (await import("./verify.ts")).verifyCommand],
   ["apply", async () => (await import("./settle.ts")).applyCommand],
   ["discard", async () => (await import("./settle.ts")).discardCommand],

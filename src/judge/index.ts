@@ -1,3 +1,5 @@
+export { agreementsOf } from "./agreement.ts";
+export type { Agreement, Interval } from "./agreement.ts";
 export { answeredVerdict } from "./answered-verdict.ts";
 export type { Answered } from "./answered-verdict.ts";
 export { ClaimAnswer, JudgeAnswer, parseAnswer } from "./answer.ts";
