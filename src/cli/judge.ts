@@ -113,7 +113,8 @@ async function judgeAll(
     newId: randomUUID,
     newNonce: () => randomBytes(16).toString("hex"),
     milliseconds: () => performance.now(),
-    wait,
+    wait: (milliseconds: number, until: AbortSignal) =>
+      sleep(milliseconds, undefined, { signal: until }),
     price: priceOf(parsed),
     now: systemClock,
     budget: limit === undefined ? undefined : budgetOf(limit),
@@ -177,13 +178,4 @@ function oneAfterAnother(record: JudgingOptions["record"]): JudgingOptions["reco
     last = next.catch(() => undefined);
     return next;
   };
-}
-
-async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(milliseconds, undefined, { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  }
 }

@@ -28,7 +28,7 @@ export interface AskingMeans {
   readonly newId: () => string;
   /** At least 128 bits that nobody can foresee, as text. */
   readonly newNonce: () => string;
-  /** Monotonic. */
+  /** A clock that never goes back. */
   readonly milliseconds: () => number;
   readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   readonly price?: Price | undefined;
@@ -58,13 +58,22 @@ export async function ask(judge: Judge, question: Question, means: AskingMeans):
     const tried = await askOnce(judge, question, { means, attempt });
     attempts.push(tried);
     if (tried.ok || tried.retryInMs === null || attempt === MAX_ATTEMPTS) break;
-    await means.wait(tried.retryInMs, means.signal);
+    await pause(tried.retryInMs, means);
   }
   const asking = askingOf(question, attempts, means, means.milliseconds() - begun);
   const last = attempts.at(-1);
   if (last?.ok === true) return { ok: true, answers: last.answers, asking };
   const { code = "unreachable", detail = "" } = last ?? {};
   return { ok: false, code, detail: wellFormed(detail), asking };
+}
+
+async function pause(milliseconds: number, { wait, signal }: AskingMeans): Promise<void> {
+  try {
+    await wait(milliseconds, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
 }
 
 async function askOnce(

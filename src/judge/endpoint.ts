@@ -5,7 +5,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /**
  * The address of a model's API. Throws "argument_invalid" on what is not https, unless it is this machine: evidence and keys go
- * through it. Credentials in it are refused too.
+ * through it. Credentials and a query in it are refused too.
  */
 export function parseModelUrl(text: string): URL {
   if (!URL.canParse(text))
@@ -16,6 +16,8 @@ export function parseModelUrl(text: string): URL {
       "argument_invalid",
       "the address of the model holds credentials: name an environment variable with --key-env",
     );
+  if (url.search !== "" || url.hash !== "")
+    throw new UpheldError("argument_invalid", "the address of the model ends with its path");
   if (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname)))
     return url;
   throw new UpheldError(

@@ -66,13 +66,13 @@ function rankOf({ change }: SurfaceEntry): number {
   return change === "unchanged" || change === "touched" ? 1 : 0;
 }
 
-function messageExhibit({ sequence, role, text, textTruncated }: Message): Exhibit {
+function messageExhibit({ sequence, role, text, textTruncated, at }: Message): Exhibit {
   const location = `transcript:/${sequence}`;
   return {
     kind: "transcript",
     part: "transcript.jsonl",
     location,
-    value: { role, text, ...(textTruncated ? { cut: true } : {}) },
+    value: { at, role, text, ...(textTruncated ? { cut: true } : {}) },
     gaps: textTruncated ? [gap("text_not_retained", location)] : [],
   };
 }
@@ -81,6 +81,7 @@ function callExhibit(call: ToolCall): Exhibit {
   const given = argumentsOf(call);
   const result = resultOf(call);
   const said = new Set(call.sightings.map(({ provenance }) => provenance));
+  const startedAt = call.sightings.find((each) => each.startedAt !== undefined)?.startedAt;
   return {
     kind: "tool-calls",
     part: "tool-calls.jsonl",
@@ -91,6 +92,7 @@ function callExhibit(call: ToolCall): Exhibit {
       arguments: settledJson(given),
       result: settledJson(result),
       saidBy: [...said].toSorted(),
+      ...(startedAt === undefined ? {} : { startedAt }),
     },
     gaps: [...gapOfValue(given, call.uri), ...gapOfValue(result, call.uri)],
   };

@@ -16,6 +16,7 @@ import {
   type Judgment,
   type JudgmentOutcome,
 } from "./judgment.ts";
+import { questionBytes } from "./prompt.ts";
 import { planJudging, type AskedClaim, type Question } from "./plan.ts";
 
 /** What may be spent. It is asked before each question, and told what the question took. */
@@ -124,7 +125,7 @@ async function judgeQuestion(
     make,
   }: { readonly options: JudgingOptions; readonly make: (judgment: NewJudgment) => Judgment },
 ): Promise<readonly Judgment[]> {
-  const promptBytes = sizeOf(question);
+  const promptBytes = questionBytes(question, options.limits);
   if (options.budget?.take(promptBytes) === false) return [];
   const asked = await ask(judge, question, options);
   options.budget?.settle(promptBytes, asked.asking);
@@ -133,11 +134,6 @@ async function judgeQuestion(
   );
   await options.record(judgments);
   return judgments;
-}
-
-function sizeOf({ selection, claims }: Question): number {
-  const lines = selection.exhibits.reduce((sum, { line }) => sum + line.length, 0);
-  return lines + claims.reduce((sum, { claim }) => sum + claim.text.length, 0);
 }
 
 function conclusionOf(

@@ -23,12 +23,18 @@ Rules:
 6. Each piece of evidence is one line of JSON with its id under "evidence". A true verdict must cite at least one id, with a short quote copied exactly from that line.
 
 Answer with one JSON object and nothing else:
-{"verdicts":[{"id":"<id of the claim>","held":true|false|null,"reason":"<one or two sentences>","cites":[{"evidence":"<id>","quote":"<exact text>"}]}]}
+{"verdicts":[{"id":"<id of the claim>","reason":"<one or two sentences>","cites":[{"evidence":"<id>","quote":"<exact text>"}],"held":true|false|null}]}
 One verdict for each claim, no other, with its id unchanged.`;
 
 /** The digest of a question, by which an answer to it is found again. The fence is no part of it. */
 export function questionDigest(question: Question, limits: JudgeLimits): Digest {
   return fingerprint({ system: SYSTEM, user: userText(question, limits, "") });
+}
+
+/** How long a question is, fence and all. */
+export function questionBytes(question: Question, limits: JudgeLimits): number {
+  const text = userText(question, limits, "0".repeat(32));
+  return new TextEncoder().encode(`${SYSTEM}${text}`).length;
 }
 
 /** Writes a question. The nonce must be unforeseeable: it is what keeps evidence from ending its own block. */

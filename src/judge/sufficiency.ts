@@ -86,8 +86,8 @@ function isWholeRoot({ extent, scope }: SurfacePayload): boolean {
 
 /** A recorder that does not say that it is whole may lack calls, also where it names no gap. */
 function unstatedGaps({ payload }: Observation): readonly Gap[] {
-  if (payload.kind !== "tools") return [];
-  return payload.recorders.some(({ complete, gaps }) => complete && gaps.length === 0)
+  if (payload.kind !== "tools" || gapsOf(payload).length > 0) return [];
+  return payload.recorders.some(({ complete }) => complete)
     ? []
     : [gap("trace_incomplete", payload.scope.uri)];
 }
