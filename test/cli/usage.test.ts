@@ -144,6 +144,7 @@ test("help is printed for each command, with examples", async () => {
     "observe",
     "score",
     "judge",
+    "agreement",
     "verify",
     "apply",
     "discard",

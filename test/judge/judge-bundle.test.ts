@@ -199,25 +199,25 @@ describe("what a judge has answered is not asked again", () => {
   });
 });
 
+const undecided = (user: string): unknown => {
+  const id = /"id":"(\w)"/.exec(user)?.[1] ?? "";
+  return {
+    kind: "answer",
+    text: JSON.stringify({ verdicts: [says(id, null)] }),
+    usage: { inputTokens: 900, outputTokens: 100 },
+  };
+};
+
 describe("a budget", () => {
   const claims = [claim("a"), claim("b")];
   const limits = { ...JUDGE_LIMITS, maxClaims: 1 };
-  const answer = (user: string): unknown => {
-    const id = /"id":"(\w)"/.exec(user)?.[1] ?? "";
-    return {
-      kind: "answer",
-      text: JSON.stringify({ verdicts: [says(id, null)] }),
-      usage: { inputTokens: 900, outputTokens: 100 },
-    };
-  };
-
   test.each<readonly [string, Parameters<typeof budgetOf>[0], number]>([
     ["of tokens, enough for all", { tokens: 10_000 }, 2],
     ["of tokens, enough for one", { tokens: 3_000 }, 1],
     ["of tokens, enough for none", { tokens: 500 }, 0],
     ["of dollars, enough for one", { usd: 0.02, price: { input: 1, output: 12 } }, 1],
   ])("%s", async (_name, limit, calls) => {
-    const judge = scriptedJudge([answer]);
+    const judge = scriptedJudge([undecided]);
     const means = judgingMeans({ limits, budget: budgetOf(limit) });
     const judged = await judgeBundle(evidence, claims, judge, means);
     expect(judge.asked).toHaveLength(calls);
@@ -226,7 +226,7 @@ describe("a budget", () => {
   });
 
   test("is counted by what the judge says it used", async () => {
-    const judge = scriptedJudge([answer]);
+    const judge = scriptedJudge([undecided]);
     const budget = budgetOf({ tokens: 3_200 });
     await judgeBundle(evidence, [claim("a")], judge, judgingMeans({ budget }));
     await judgeBundle(evidence, [claim("b")], judge, judgingMeans({ budget }));
@@ -382,20 +382,20 @@ describe("recorded answers", () => {
   });
 });
 
-describe("a person", () => {
-  const decide = (held: boolean | null, location?: string, quote?: string) =>
-    personJudgment(
-      evidence,
-      claim("c"),
-      {
-        person: "ana",
-        held,
-        reason: "I looked.",
-        ...(location === undefined ? {} : { cites: [{ location, quote }] }),
-      },
-      judgingMeans(),
-    );
+const decide = (held: boolean | null, location?: string, quote?: string) =>
+  personJudgment(
+    evidence,
+    claim("c"),
+    {
+      person: "ana",
+      held,
+      reason: "I looked.",
+      ...(location === undefined ? {} : { cites: [{ location, quote }] }),
+    },
+    judgingMeans(),
+  );
 
+describe("a person", () => {
   test.each<readonly [string, Judgment, string]>([
     ["who says yes and points at it", decide(true, "transcript:/1", "cancelled"), "upheld"],
     ["who says yes and points at nothing", decide(true), "undetermined"],

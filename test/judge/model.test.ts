@@ -124,7 +124,7 @@ const table: readonly Row[] = [
   },
   {
     name: "a whole answer that met its limit",
-    answers: [{ ...good(says("c", true, cited)), finish: "length" } as Answer],
+    answers: [{ reply: { verdicts: [says("c", true, cited)] }, finish: "length" }],
     want: "failed",
     code: "answer_cut",
     calls: 2,

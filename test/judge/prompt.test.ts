@@ -113,17 +113,17 @@ test("the same question has one digest, whatever its fence; another question has
   expect(promptFor([conversation([{ text: "b" }])]).digest).not.toBe(one.digest);
 });
 
-describe("what does not fit is counted, and proves no absence", () => {
-  const many = (count: number, text: string) =>
-    observe({
-      extent: "delta",
-      surface: "sql",
-      uri: "shop:/**",
-      entries: Array.from({ length: count }, (_, at) =>
-        created(`shop:/public/orders?id=${at}`, file(text)),
-      ),
-    });
+const many = (count: number, text: string) =>
+  observe({
+    extent: "delta",
+    surface: "sql",
+    uri: "shop:/**",
+    entries: Array.from({ length: count }, (_, at) =>
+      created(`shop:/public/orders?id=${at}`, file(text)),
+    ),
+  });
 
+describe("what does not fit is counted, and proves no absence", () => {
   test("40 of 340 rows are shown", () => {
     const { prompt, lacks, question } = promptFor([many(340, "x".repeat(400))], {
       limits: { maxEvidenceBytes: 26_000 },

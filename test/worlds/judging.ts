@@ -56,9 +56,9 @@ export function judgingMeans(
   };
 }
 
-/** A judge that gives these answers, call by call, the last one again; and what it was asked. */
+/** A judge that gives these answers (or what they make of the question), call by call, the last one again; and what it was asked. */
 export function scriptedJudge(
-  answers: readonly (unknown | ((user: string) => unknown))[],
+  answers: readonly unknown[],
   name = "scripted",
 ): Judge & { readonly asked: string[] } {
   const asked: string[] = [];
@@ -69,7 +69,7 @@ export function scriptedJudge(
       signal.throwIfAborted();
       asked.push(prompt.user);
       const given = answers[Math.min(asked.length, answers.length) - 1];
-      const answer = typeof given === "function" ? given(prompt.user) : given;
+      const answer: unknown = typeof given === "function" ? given(prompt.user) : given;
       return Promise.resolve(replyOf(answer));
     },
   };
