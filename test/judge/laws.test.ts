@@ -195,7 +195,11 @@ describe("an answer", () => {
   });
 
   test("of any form is an answer of exactly the claims or none", () => {
+    const wellFormed = record({ one: anyHeld, two: anyHeld }).map(({ one, two }) =>
+      JSON.stringify({ verdicts: [says("b", two), says("a", one)] }),
+    );
     const anyText = oneof(
+      wellFormed,
       string(),
       jsonValue().map((value) => JSON.stringify(value)),
       array(
