@@ -4,6 +4,7 @@ import { UpheldError } from "../core/errors.ts";
 import { RunId } from "../core/ids.ts";
 import { counted } from "../report/bounds.ts";
 import { printable } from "../report/printable.ts";
+import type { ApplyOptions, ApplyResult } from "../run/isolation/apply.ts";
 import { openWrites, type KeptWrites } from "../run/isolation/isolate.ts";
 import { existingStateFolders, stateCandidates } from "../store/state-folder.ts";
 import type { Command } from "./command.ts";
@@ -22,14 +23,13 @@ export const applyCommand: Command = {
   async run(args, { terminal, environment, interruption }) {
     const runId = runIdOf(args);
     const kept = keptWrites(runId, environment);
+    const { signal } = interruption;
+    // Of several roots, either all are written or none.
+    for (const { name } of kept.roots) await applied(kept, name, { signal, onlyDecides: true });
     for (const { name } of kept.roots) {
-      const result = await kept.apply(name, { signal: interruption.signal });
-      if (!result.ok) throw refusal(name, result.conflicts, result.total);
-      const notKept =
-        result.notKept.length === 0
-          ? ""
-          : `, ${counted(result.notKept.length, "attribute")} not kept`;
-      terminal.out(`  applied    ${counted(result.applied, "change")} to ${name}:/${notKept}\n`);
+      const { applied: count, notKept } = await applied(kept, name, { signal });
+      const left = notKept.length === 0 ? "" : `, ${counted(notKept.length, "attribute")} not kept`;
+      terminal.out(`  applied    ${counted(count, "change")} to ${name}:/${left}\n`);
     }
     await kept.discard();
     return EXIT.asExpected;
@@ -66,6 +66,17 @@ function keptWrites(runId: RunId, environment: NodeJS.ProcessEnv): KeptWrites {
   );
 }
 
+/** Throws "root_changed" where the root is not what the run saw. */
+async function applied(
+  kept: KeptWrites,
+  name: string,
+  options: ApplyOptions,
+): Promise<Extract<ApplyResult, { ok: true }>> {
+  const result = await kept.apply(name, options);
+  if (!result.ok) throw refusal(name, result.conflicts, result.total);
+  return result;
+}
+
 function refusal(
   root: string,
   conflicts: readonly { readonly path: Buffer; readonly reason: string }[],
@@ -77,8 +88,6 @@ function refusal(
   const more = total > shown.length ? [`and ${total - shown.length} more`] : [];
   return new UpheldError(
     "root_changed",
-    [`nothing was written to ${root}:/, because it changed since the run:`, ...shown, ...more].join(
-      "\n",
-    ),
+    [`nothing was written, because ${root}:/ changed since the run:`, ...shown, ...more].join("\n"),
   );
 }

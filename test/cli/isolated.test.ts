@@ -50,11 +50,31 @@ test("apply refuses where the root changed meanwhile, and writes nothing", async
   const { run } = await isolated(place);
   writeFileSync(join(place.root, "b"), "someone else's");
   const { code, stderr } = await place.upheld(["apply", run.runId]);
-  expect(stderr).toMatch(/nothing was written to workspace:\/.*\n +workspace:\/b changed/);
+  expect(stderr).toMatch(
+    /nothing was written, because workspace:\/ changed.*\n +workspace:\/b changed/,
+  );
   expect(code).toBe(5);
   expect(readdirSync(place.root)).toEqual(["b"]);
   expect((await place.upheld(["discard", run.runId])).code).toBe(0);
   expect((await place.upheld(["discard", run.runId])).code).toBe(64);
+});
+
+test("apply of several roots writes all of them or none", async (context) => {
+  using place = new Workplace({ b: "old" });
+  const reason = await missing(place);
+  context.skip(reason !== undefined, reason);
+  place.write("other/c", "old");
+  const other = join(place.path, "other");
+  const roots = ["--root", "workspace=.", "--root", `other=${other}`];
+  const script = `echo new > b; echo new > ${other}/c`;
+  const args = ["run", "--isolate", ...roots, "--json", "--", "sh", "-c", script];
+  const ran = await place.upheld(args);
+  const { run } = JSON.parse(ran.stdout) as Report;
+  writeFileSync(join(other, "c"), "someone else's");
+  const { code, stderr } = await place.upheld(["apply", run.runId]);
+  expect(code).toBe(5);
+  expect(stderr).toContain("nothing was written, because other:/ changed");
+  expect(readFileSync(join(place.root, "b"), "utf8")).toBe("old");
 });
 
 test("an absolute link that the agent makes is read as it saw it, not as the layers lie", async (context) => {

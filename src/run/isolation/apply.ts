@@ -17,6 +17,12 @@ export type ApplyResult =
   | { readonly ok: true; readonly applied: number; readonly notKept: readonly NotKept[] }
   | { readonly ok: false; readonly conflicts: readonly ApplyConflict[]; readonly total: number };
 
+export interface ApplyOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Says whether it could be written, and writes nothing. */
+  readonly onlyDecides?: boolean | undefined;
+}
+
 /**
  * Writes what a run left in its upper layer into the real root. Decides first, for every path, and writes nothing where
  * one was changed by someone else. Each file arrives under a temporary name and is renamed, what is new comes before
@@ -27,7 +33,7 @@ export async function applyWriteSet(
   folder: string,
   record: IsolationRecord,
   index: number,
-  { signal }: { readonly signal?: AbortSignal | undefined },
+  { signal, onlyDecides = false }: ApplyOptions,
 ): Promise<ApplyResult> {
   const rootFolder = join(folder, String(index));
   if (existsSync(join(rootFolder, "applied"))) return { ok: true, applied: 0, notKept: [] };
@@ -45,6 +51,7 @@ export async function applyWriteSet(
   const resumed = existsSync(journal);
   const { shown, total } = findConflicts(writeSet, held, upper, { resumed, signal });
   if (total > 0) return { ok: false, conflicts: shown, total };
+  if (onlyDecides) return { ok: true, applied: 0, notKept: [] };
   writeFileSync(journal, "", { mode: 0o600 });
   using writable = held.again({ opensUp: true });
   const prefix = `.upheld-${record.runId}-`;

@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { UpheldError } from "../../core/errors.ts";
 import { applyWriteSet } from "./apply.ts";
-import type { ApplyResult } from "./apply.ts";
+import type { ApplyOptions, ApplyResult } from "./apply.ts";
 import {
   TOOL_PATH,
   namespaceArguments,
@@ -53,7 +53,7 @@ export interface KeptWrites {
   /** What the agent wrote below one root, once it has ended. Costs the changes, not the tree. Throws "state_invalid". */
   writeSet(rootName: string, options: WriteSetOptions): Promise<WriteSet>;
   /** Writes it into the real root, or names why not and writes nothing. After a crash, call it again. */
-  apply(rootName: string, options?: { readonly signal?: AbortSignal }): Promise<ApplyResult>;
+  apply(rootName: string, options?: ApplyOptions): Promise<ApplyResult>;
   /** Removes all state of this run; the real tree stays as it is. */
   discard(): Promise<void>;
 }
