@@ -41,11 +41,9 @@ export async function applyWriteSet(
   if (root === undefined) throw new UpheldError("argument_invalid", "the run has no such root");
   if (record.bootId !== currentBootId()) return refusal("machine_restarted");
   const writeSet = await readWhole(folder, record, index, signal);
-  const real = openReal(root.dir);
+  const real = openReal(root);
   if (real === undefined) return refusal("root_replaced");
   using held = real;
-  const now = held.stat(Buffer.alloc(0));
-  if (`${now?.dev}:${now?.ino}` !== `${root.dev}:${root.ino}`) return refusal("root_replaced");
   using upper = new Descent(writeSet.upperDir, { opensUp: true });
   const journal = join(rootFolder, "applying");
   const resumed = existsSync(journal);
@@ -66,12 +64,18 @@ function refusal(reason: ApplyConflict["reason"]): ApplyResult {
   return { ok: false, conflicts: [{ path: Buffer.alloc(0), reason }], total: 1 };
 }
 
-function openReal(dir: string): Descent | undefined {
+/** The root, if its path still leads to the one that the run saw. */
+function openReal(root: IsolationRecord["roots"][number]): Descent | undefined {
+  let real: Descent | undefined;
   try {
-    return new Descent(dir, { opensUp: false });
+    real = new Descent(root.dir, { opensUp: false });
+    const now = real.stat(Buffer.alloc(0));
+    if (`${now?.dev}:${now?.ino}` === `${root.dev}:${root.ino}`) return real;
   } catch {
-    return undefined;
+    // What cannot be opened is not there any more.
   }
+  real?.[Symbol.dispose]();
+  return undefined;
 }
 
 async function readWhole(
