@@ -2,6 +2,7 @@ import type { ConfinedRoot } from "./confined.ts";
 import { Changes } from "./changes.ts";
 import { FLAG, ROOT, type Manifest, type Node } from "./manifest.ts";
 import type { Budget, Meter } from "./meter.ts";
+import { NodeList } from "./node-list.ts";
 import type { Walk } from "./place-gap.ts";
 import { SameContent, type Pair } from "./same-content.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -45,8 +46,8 @@ class Comparison {
   readonly #was: Manifest;
   readonly #is: Manifest;
   /** Files on both sides whose metadata moved, and those whose metadata did not. */
-  readonly #movedFiles: Node[] = [];
-  readonly #stillFiles: Node[] = [];
+  readonly #movedFiles = new NodeList();
+  readonly #stillFiles = new NodeList();
   readonly #pending: Pair[] = [];
 
   constructor(before: Snapshot, is: Manifest) {
@@ -120,7 +121,7 @@ class Comparison {
     const type = this.#is.type(pair.is);
     const still = this.#was.sameStat(pair.was, this.#is, pair.is);
     if (type === "file") {
-      (still ? this.#stillFiles : this.#movedFiles).push(pair.is);
+      (still ? this.#stillFiles : this.#movedFiles).add(pair.is);
       return;
     }
     if (type === "directory") this.#pending.push(pair);

@@ -8,12 +8,14 @@ export class SmallestFirst {
   /** What is left for pieces of exactly this size. */
   #left: number;
 
+  /** Sorts the sizes where they are: of a million files a copy is 8 MB. */
   constructor(sizes: Float64Array, amount: number) {
     let left = amount;
     let smaller = amount;
     let edge = Number.POSITIVE_INFINITY;
     let previous = -1;
-    for (const size of sizes.toSorted()) {
+    // oxlint-disable-next-line unicorn/no-array-sort -- said above
+    for (const size of sizes.sort()) {
       if (size !== previous) smaller = left;
       previous = size;
       left -= size;

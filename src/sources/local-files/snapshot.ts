@@ -109,11 +109,23 @@ interface SnapshotPlan {
   readonly files: number;
 }
 
+/** The sizes of all files: no list is made on the way, as `Float64Array.from` would of a generator. */
+function sizesOf(tree: Manifest): Float64Array {
+  const sizes = new Float64Array(tree.count);
+  let files = 0;
+  for (const node of filesOf(tree)) {
+    sizes[files] = tree.sizes.get(node);
+    files += 1;
+  }
+  return sizes.subarray(0, files);
+}
+
 /** What is digested and what is kept: the smallest files first, and among equals those that stand first in the tree. */
 function planOf(tree: Manifest, limits: Limits): SnapshotPlan {
-  const sizes = Float64Array.from(filesOf(tree), (node) => tree.sizes.get(node));
+  const sizes = sizesOf(tree);
   const digested = new SmallestFirst(sizes, limits.maxDigestBytes);
-  const keepable = sizes.filter((size) => size <= limits.maxPriorFileBytes);
+  const firstLarge = sizes.findIndex((size) => size > limits.maxPriorFileBytes);
+  const keepable = sizes.subarray(0, firstLarge === -1 ? sizes.length : firstLarge);
   const kept = new SmallestFirst(keepable, limits.maxPriorBytes);
   const list = new ReadingList();
   let plannedBytes = 0;
