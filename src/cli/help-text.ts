@@ -48,7 +48,7 @@ export function programHelp(commands: readonly Command[]): string {
     "  upheld help run",
     "",
     "Exit codes: 0 as expected, 1 not as expected, 2 undetermined, 3 evidence not intact, 4 the agent could not",
-    "be run to its end, 5 infrastructure, 64 usage, 70 internal. Without --expect the exit code is the agent's.",
+    "be run to its end, 5 judge or infrastructure, 64 usage, 70 internal. Without --expect the exit code is the agent's.",
     "",
   ].join("\n");
 }

@@ -21,11 +21,10 @@ const DEFAULT_OUTPUT_BYTES = 1_048_576;
  * question as text in `system` and `user`) and prints the answer. Its standard error is shown. Another exit code than 0 is a failure.
  */
 export function commandJudge(command: string, options: CommandJudgeOptions = {}): Judge {
-  const [program = "command"] = command.trim().split(/\s+/);
   return {
     identity: {
       kind: "command",
-      name: options.name ?? basename(program),
+      name: options.name ?? programOf(command),
       promptVersion: PROMPT_VERSION,
       // The line itself can name places of this machine.
       parameters: { command: fingerprint(command) },
@@ -33,6 +32,12 @@ export function commandJudge(command: string, options: CommandJudgeOptions = {})
     },
     ask: (prompt, asked) => runOnce(command, prompt, { ...options, ...asked }),
   };
+}
+
+/** The program that a command line starts, without its folder. */
+function programOf(command: string): string {
+  const [, double, single, bare] = /^\s*(?:"([^"]+)"|'([^']+)'|([^\s"']+))/.exec(command) ?? [];
+  return basename(double ?? single ?? bare ?? "") || "command";
 }
 
 type Ended =
