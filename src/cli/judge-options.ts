@@ -53,7 +53,19 @@ export async function judgesOf(
   ];
   if (judges.length === 0)
     throw usage("who judges? name a --model, a --command, a --replay or a --person");
-  return judges;
+  const { maxEvidenceBytes } = judgeLimitsOf(parsed);
+  return maxEvidenceBytes === JUDGE_LIMITS.maxEvidenceBytes
+    ? judges
+    : judges.map((judge) => shownLess(judge, maxEvidenceBytes));
+}
+
+/** A judge that is shown more or less is another judge: what it said before is no answer to this. */
+function shownLess(judge: Judge, evidenceBytes: number): Judge {
+  const { identity } = judge;
+  return {
+    ...judge,
+    identity: { ...identity, parameters: { ...identity.parameters, evidenceBytes } },
+  };
 }
 
 function modelOf(

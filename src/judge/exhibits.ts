@@ -109,10 +109,15 @@ function settledJson(value: Settled<CallValue>): JsonValue {
   }
 }
 
+/** What a call may nest as deep as JSON goes has to fit below the levels of an exhibit. */
+const MAX_SHOWN_DEPTH = 32;
+
 function valueJson(value: CallValue): JsonValue {
   switch (value.kind) {
-    case "json":
-      return parseStrictJson(value.text);
+    case "json": {
+      const json = parseStrictJson(value.text);
+      return depthOf(json) > MAX_SHOWN_DEPTH ? value.text : json;
+    }
     case "text":
       return value.text;
     case "cut":
@@ -121,6 +126,11 @@ function valueJson(value: CallValue): JsonValue {
         ...(value.sizeBytes === undefined ? {} : { sizeBytes: value.sizeBytes }),
       };
   }
+}
+
+function depthOf(value: JsonValue): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return 1 + Object.values(value).reduce<number>((most, each) => Math.max(most, depthOf(each)), 0);
 }
 
 function gapOfValue(value: Settled<CallValue>, location: string): readonly Gap[] {

@@ -265,6 +265,20 @@ test("people's labels and a judge's verdicts, compared", async () => {
   ]);
 });
 
+test("a judge that is shown more is asked again", async () => {
+  const bundle = freshBundle();
+  const less = await json([bundle, "--command", program("no"), "--evidence-bytes", "100"]);
+  const [{ subGoals }] = less.report.bundles;
+  expect(subGoals[0].verdict.gaps.map(({ code }: { code: string }) => code)).toEqual([
+    "absence_unproven",
+    "absence_unproven",
+  ]);
+  expect(less.code).toBe(2);
+  const more = await json([bundle, "--command", program("no")]);
+  expect(more.report.bundles[0].subGoals[0].verdict.value).toBe("refuted");
+  expect(more.code).toBe(1);
+});
+
 test("judgments of another bundle bear on nothing", async () => {
   const bundle = freshBundle();
   const other = join(place.path, "other.upheld");

@@ -202,6 +202,14 @@ describe("what does not fit is counted, and proves no absence", () => {
   });
 });
 
+test("a call that nests as deep as JSON goes can still be shown", () => {
+  const depth = 63;
+  const given: unknown = JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
+  const { prompt } = promptFor([observeCalls([{ name: "file", calls: [{ name: "dig", given }] }])]);
+  const [line = ""] = dataOf(prompt.user, NONCE);
+  expect(JSON.parse(JSON.parse(line).value.arguments)).toEqual(given);
+});
+
 test("what cannot be seen is written out", () => {
   expect(fencedLine(JSON.stringify("a\u200Bb\u{E0041}"))).toBe(String.raw`"a\u200bb\udb40\udc41"`);
 });
