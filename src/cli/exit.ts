@@ -38,6 +38,7 @@ const EXIT_OF_ERROR: Readonly<Record<ErrorCode, number>> = {
   package_missing: EXIT.usage,
   file_unreadable: EXIT.usage,
   file_unwritable: EXIT.infrastructure,
+  key_invalid: EXIT.usage,
   bundle_invalid: EXIT.notIntact,
   state_invalid: EXIT.infrastructure,
   state_busy: EXIT.infrastructure,

@@ -28,6 +28,7 @@ export const ERROR_CODES = {
   package_missing: "An optional package is needed and not installed.",
   file_unreadable: "A file that was named on the command line cannot be read.",
   file_unwritable: "A file cannot be written, or is not ours to overwrite.",
+  key_invalid: "A key is not one that can sign or verify: P-256, as PEM.",
   bundle_invalid: "A file is not an evidence bundle that can be read.",
   state_invalid: "A stored baseline or run cannot be read.",
   state_busy: "Another process is at work on what this one would change.",

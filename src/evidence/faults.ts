@@ -14,6 +14,16 @@ export const BUNDLE_FAULTS = {
   derived_changed: "A file that follows from the statement has other bytes.",
   blob_changed: "The bytes of a blob do not have the digest that is its name.",
   size_wrong: "The statement gives another size for a part.",
+  kind_unexpected: "It is the bundle of a suite where one run was expected, or the reverse.",
+  scenario_ambiguous: "Two statements are about one attempt at one scenario.",
+  scenario_missing:
+    "A scenario that the suite counts has no statement here, or is not the one that was counted.",
+  signature_invalid:
+    "A signature is not in the one form that it can have, or is of another type or algorithm.",
+  signature_missing: "It is not signed, or its signatures were removed; a key was given.",
+  signer_unexpected: "It is signed, but not by the key that was given.",
+  signature_wrong:
+    "A signature that names the key that was given is not by it, or is over other bytes.",
   digest_unexpected: "It is intact in itself, but it is not the bundle that was asked for.",
 } as const;
 

@@ -14,7 +14,11 @@ export type {
   ArtifactLevel,
   ArtifactPolicy,
 } from "./artifact-kinds.ts";
-export type { Bundle, BundleFile } from "./bundle.ts";
+export { countersign, withholdParts } from "./amend.ts";
+export type { AmendedBundle, StoredFile } from "./amend.ts";
+export type { Bundle, BundleFile, SuiteBundle } from "./bundle.ts";
+export { SIGSTORE_MEDIA_TYPE } from "./dsse.ts";
+export type { Signature } from "./dsse.ts";
 export { BUNDLE_FAULTS } from "./faults.ts";
 export type { BundleFault, Fault } from "./faults.ts";
 export {
@@ -28,8 +32,8 @@ export { exportHarnessResult, importHarnessResult } from "./harness-exchange.ts"
 export type { ImportedReceipt } from "./harness-exchange.ts";
 export { HarnessResult, readHarnessResult } from "./harness-result.ts";
 export type { HarnessReading } from "./harness-result.ts";
-export { plainHasher } from "./hasher.ts";
-export type { Hasher } from "./hasher.ts";
+export { plainHasher, webHasher } from "./hasher.ts";
+export type { Hasher, RunningDigest, WebDigest } from "./hasher.ts";
 export { EVIDENCE_ARTIFACT_TYPE } from "./layout.ts";
 export { BUNDLE_LIMITS } from "./limits.ts";
 export type { BundleLimits } from "./limits.ts";
@@ -56,6 +60,9 @@ export type { BindingField, EvidenceOrigin } from "./scenario-attempt.ts";
 export type { PartContent, RunSecret } from "./salt.ts";
 export { sealBundle } from "./seal.ts";
 export type { PartInput, SealInput, SealOptions } from "./seal.ts";
+export { sealSuite } from "./seal-suite.ts";
+export type { ScenarioInput, SuiteInput } from "./seal-suite.ts";
+export type { Signer, VerifyingKey } from "./signer.ts";
 export {
   EVIDENCE_PREDICATE_TYPE,
   EvidenceAttribution,
@@ -63,13 +70,27 @@ export {
   EvidencePart,
   EvidencePredicate,
   EvidenceRun,
+  EvidenceSealer,
   EvidenceStatement,
   PartCounts,
   PartRedaction,
   PartTitle,
   STATEMENT_MEDIA_TYPE,
 } from "./statement.ts";
+export {
+  SUITE_PREDICATE_TYPE,
+  SuitePredicate,
+  SuiteRun,
+  SuiteScenario,
+  SuiteStatement,
+} from "./suite-statement.ts";
+export type { SealedScenario } from "./suite-statement.ts";
 export { tarPieces } from "./tar.ts";
 export { tarReader } from "./tar-reader.ts";
 export { verifyBundle } from "./verify.ts";
 export type { IntactBundle, Verification, VerifyOptions } from "./verify.ts";
+export type { CheckedSignature, SignatureState } from "./verify-signatures.ts";
+export { verifySuite } from "./verify-suite.ts";
+export type { IntactScenario, IntactSuite, SuiteVerification } from "./verify-suite.ts";
+export { webKey } from "./web-key.ts";
+export type { WebVerify } from "./web-key.ts";

@@ -1,6 +1,8 @@
 import { canonicalJsonBytes } from "../core/canonical-json.ts";
 import { Digest } from "../core/ids.ts";
 import type { BundleFile } from "./bundle.ts";
+import { ENVELOPES_MEDIA_TYPE, envelopeLines, SIGSTORE_MEDIA_TYPE, sigstoreBytes } from "./dsse.ts";
+import type { Signature } from "./dsse.ts";
 import type { Hasher } from "./hasher.ts";
 import { hexOf, STATEMENT_MEDIA_TYPE, storedParts } from "./statement.ts";
 import type { EvidencePart } from "./statement.ts";
@@ -11,6 +13,8 @@ const MANIFEST_MEDIA_TYPE = "application/vnd.oci.image.manifest.v1+json";
 const INDEX_MEDIA_TYPE = "application/vnd.oci.image.index.v1+json";
 const TITLE = "org.opencontainers.image.title";
 const REFERENCE = "org.opencontainers.image.ref.name";
+/** The index names the parts that a copy lacks, so that a part that was lost is not taken for one that was withheld. */
+export const WITHHELD = "dev.upheld.withheld";
 
 /** The empty configuration that OCI defines: two bytes. */
 const EMPTY_CONFIG = {
@@ -77,42 +81,97 @@ export interface Blob {
   readonly bytes: Uint8Array;
 }
 
-/** What a bundle with these parts and this statement must hold. */
+/** A statement and what belongs to it. */
+export interface StatementFiles {
+  /** What it is called in the index. */
+  readonly reference: string;
+  readonly statement: Blob;
+  /** Undefined for a statement over other statements: there is no manifest. */
+  readonly parts: readonly EvidencePart[] | undefined;
+  /** In the order of their key ids. */
+  readonly signatures: readonly Signature[];
+}
+
+/** What a bundle over these statements must hold. */
 export interface Layout {
-  /** The digest of the image manifest. */
-  readonly manifest: Digest;
-  /** Every file besides the parts, whole: each follows from the statement. */
+  /** Every file besides the parts, whole: each follows from the statements and signatures. */
   readonly derived: readonly BundleFile[];
   /** The names of all files, in canonical order. */
   readonly names: readonly string[];
 }
 
 /**
- * Works out every file besides the parts. A pure function of the statement: two bundles with one statement differ in
- * nothing. Signatures will be further blobs, named by further entries of the index behind these two.
+ * Works out every file besides the parts. A pure function of the statements, their signatures and what is withheld: two bundles
+ * that agree in these differ in nothing.
  */
 export async function layoutOf(
-  parts: readonly EvidencePart[],
-  statement: Blob,
+  statements: readonly StatementFiles[],
+  withheld: ReadonlySet<Digest>,
   hasher: Hasher,
 ): Promise<Layout> {
-  const manifest = await blobOf(manifestBytes(parts), hasher);
-  const digests = storedParts(parts).map(({ digest }) => digest);
-  const listed = [EMPTY_CONFIG.digest, manifest.digest, statement.digest, ...digests];
+  const described: Descriptor[] = [];
+  for (const each of statements) described.push(...(await descriptorsOf(each, hasher)));
+  const parts = statements.flatMap((each) => storedParts(each.parts ?? []));
+  const listed = [
+    EMPTY_CONFIG.digest,
+    ...described.map(({ blob }) => blob.digest),
+    ...parts.map(({ digest }) => digest),
+  ];
   const derived = [
     { name: LAYOUT_FILE, bytes: canonicalJsonBytes({ imageLayoutVersion: "1.0.0" }) },
     { name: blobName(EMPTY_CONFIG.digest), bytes: canonicalJsonBytes({}) },
-    { name: blobName(manifest.digest), bytes: manifest.bytes },
-    { name: blobName(statement.digest), bytes: statement.bytes },
+    ...described.map(({ blob }) => ({ name: blobName(blob.digest), bytes: blob.bytes })),
     { name: CHECKSUM_FILE, bytes: checksumBytes(listed) },
-    { name: INDEX_FILE, bytes: indexBytes(manifest, statement) },
+    { name: INDEX_FILE, bytes: indexBytes(described, withheld) },
   ];
-  const here = storedParts(parts).filter(({ state }) => state !== "withheld");
+  const here = parts.filter(({ state, digest }) => state !== "withheld" && !withheld.has(digest));
   const names = new Set([
     ...derived.map(({ name }) => name),
     ...here.map(({ digest }) => blobName(digest)),
   ]);
-  return { manifest: manifest.digest, derived, names: [...names].toSorted(compareNames) };
+  return { derived, names: [...names].toSorted(compareNames) };
+}
+
+/** A blob as the index names it. */
+interface Descriptor {
+  readonly mediaType: string;
+  readonly blob: Blob;
+  readonly more?: Readonly<Record<string, unknown>>;
+}
+
+async function descriptorsOf(
+  { reference, statement, parts, signatures }: StatementFiles,
+  hasher: Hasher,
+): Promise<readonly Descriptor[]> {
+  const annotations = { [REFERENCE]: reference };
+  const named = { mediaType: STATEMENT_MEDIA_TYPE, blob: statement };
+  const signed: Descriptor[] = [];
+  for (const each of signatures)
+    signed.push({
+      mediaType: SIGSTORE_MEDIA_TYPE,
+      blob: await blobOf(sigstoreBytes(statement.bytes, each), hasher),
+      more: titled(`${hexOf(each.keyId).slice(0, SHORT_ID)}.sigstore.json`),
+    });
+  if (signatures.length > 0)
+    signed.push({
+      mediaType: ENVELOPES_MEDIA_TYPE,
+      blob: await blobOf(envelopeLines(statement.bytes, signatures), hasher),
+      more: titled(`${reference}.intoto.jsonl`),
+    });
+  if (parts === undefined) return [{ ...named, more: { annotations } }, ...signed];
+  const manifest: Descriptor = {
+    mediaType: MANIFEST_MEDIA_TYPE,
+    blob: await blobOf(manifestBytes(parts), hasher),
+    more: { artifactType: EVIDENCE_ARTIFACT_TYPE, annotations },
+  };
+  return [manifest, named, ...signed];
+}
+
+/** Hex digits by which a key is told in the name of a signature. */
+const SHORT_ID = 12;
+
+function titled(title: string): Readonly<Record<string, unknown>> {
+  return { annotations: { [TITLE]: title } };
 }
 
 /** Digests bytes that are not going to change. */
@@ -127,23 +186,17 @@ function checksumBytes(digests: readonly Digest[]): Uint8Array {
   return new TextEncoder().encode(lines.join(""));
 }
 
-function indexBytes(manifest: Blob, statement: Blob): Uint8Array {
+function indexBytes(described: readonly Descriptor[], withheld: ReadonlySet<Digest>): Uint8Array {
+  const annotations = { [WITHHELD]: [...withheld].toSorted().join(" ") };
   return canonicalJsonBytes({
     schemaVersion: 2,
     mediaType: INDEX_MEDIA_TYPE,
-    manifests: [
-      {
-        mediaType: MANIFEST_MEDIA_TYPE,
-        artifactType: EVIDENCE_ARTIFACT_TYPE,
-        digest: manifest.digest,
-        size: manifest.bytes.length,
-        annotations: { [REFERENCE]: "evidence" },
-      },
-      {
-        mediaType: STATEMENT_MEDIA_TYPE,
-        digest: statement.digest,
-        size: statement.bytes.length,
-      },
-    ],
+    manifests: described.map(({ mediaType, blob, more }) => ({
+      mediaType,
+      digest: blob.digest,
+      size: blob.bytes.length,
+      ...more,
+    })),
+    ...(withheld.size === 0 ? {} : { annotations }),
   });
 }

@@ -12,11 +12,11 @@ export type Listing = { readonly ok: true; readonly files: readonly ListedFile[]
 /**
  * Reads a stored bundle, which may be hostile. Guarantees: `list` reads no blob, answers with a fault for whatever
  * the container must not hold (links, devices, other names, bytes that a canonical writer would not write), and names
- * each file once; `read` returns at most `sizeBytes` bytes of a listed file, fewer when they are no longer there.
+ * each file once; `read` returns `length` bytes of a listed file from `from` on (by default all), fewer when they are not there.
  */
 export interface BundleReader {
   list(): Promise<Listing>;
-  read(file: ListedFile): Promise<Uint8Array>;
+  read(file: ListedFile, from?: number, length?: number): Promise<Uint8Array>;
 }
 
 /** Bytes that can be read from any place, such as an open file. */

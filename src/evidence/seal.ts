@@ -4,11 +4,14 @@ import type { Gap, NonEmpty } from "../core/gap.ts";
 import type { Digest } from "../core/ids.ts";
 import type { ScoringScope } from "../core/scope.ts";
 import type { Bundle, BundleFile } from "./bundle.ts";
+import { freeze } from "./freeze.ts";
 import type { Hasher } from "./hasher.ts";
 import { blobName, blobOf, compareNames, layoutOf, manifestBytes, type Blob } from "./layout.ts";
+import { RUN_REFERENCE } from "./reference.ts";
 import { BUNDLE_LIMITS } from "./limits.ts";
 import type { BundleLimits } from "./limits.ts";
 import { plainBytes, saltedBytes, type PartContent, type RunSecret } from "./salt.ts";
+import { sealerOf, signStatement, type Signer } from "./signer.ts";
 import {
   EVIDENCE_PREDICATE_TYPE,
   EvidencePredicate,
@@ -20,6 +23,7 @@ import type {
   EvidenceCoverage,
   EvidencePart,
   EvidenceRun,
+  EvidenceSealer,
   EvidenceStatement,
   PartCounts,
   PartRedaction,
@@ -52,6 +56,8 @@ export type PartInput = PartName &
 /** Everything that a seal covers. Redaction and bounds come before: what is given here is what is kept. */
 export interface SealInput {
   readonly run: EvidenceRun;
+  /** Where the sealing program runs: see `EvidenceSealer`. Not said by default, and the guest's where a signer is given. */
+  readonly sealer?: EvidenceSealer["by"];
   readonly scope?: ScoringScope;
   readonly limits?: Readonly<Record<string, number>>;
   readonly attribution?: readonly EvidenceAttribution[];
@@ -66,14 +72,16 @@ export interface SealOptions {
   readonly limits?: BundleLimits;
   /** Salts every part. Without it, the digest of a part that is withheld later can tell what it held. */
   readonly secret?: RunSecret;
+  /** Signs the statement at once. */
+  readonly signer?: Signer;
 }
 
 /**
- * Seals parts into a bundle, unsigned. Equal input gives equal bytes. Throws "argument_invalid" when the input is not
+ * Seals parts into a bundle. Equal input gives equal bytes, but for signatures. Throws "argument_invalid" when the input is not
  * of the stated form, names a title twice or exceeds `BundleLimits`, and "json_invalid" when JSON content has no form.
  */
 export async function sealBundle(input: SealInput, options: SealOptions): Promise<Bundle> {
-  const { hasher, limits = BUNDLE_LIMITS } = options;
+  const { limits = BUNDLE_LIMITS } = options;
   if (input.parts.length > limits.maxParts) {
     throw tooLarge("the bundle", input.parts.length, limits.maxParts, "parts");
   }
@@ -88,18 +96,19 @@ export async function sealBundle(input: SealInput, options: SealOptions): Promis
     }
     blobs.set(blobName(part.digest), { name: blobName(part.digest), bytes });
   }
-  return bundleOf(predicateOf(input, parts), blobs, { hasher, limits });
+  return bundleOf(predicateOf(input, parts, options.signer), blobs, options);
 }
 
 async function bundleOf(
   predicate: EvidencePredicate,
   blobs: ReadonlyMap<string, BundleFile>,
-  { hasher, limits }: { readonly hasher: Hasher; readonly limits: BundleLimits },
+  { hasher, signer, limits = BUNDLE_LIMITS }: SealOptions,
 ): Promise<Bundle> {
-  const { digest: manifest } = await blobOf(manifestBytes(predicate.parts), hasher);
+  const { parts } = predicate;
+  const { digest: manifest } = await blobOf(manifestBytes(parts), hasher);
   const statement: EvidenceStatement = {
     _type: STATEMENT_TYPE,
-    subject: subjectsOf(manifest, predicate.parts),
+    subject: subjectsOf(manifest, parts),
     predicateType: EVIDENCE_PREDICATE_TYPE,
     predicate,
   };
@@ -107,17 +116,24 @@ async function bundleOf(
   if (blob.bytes.length > limits.maxStatementBytes) {
     throw tooLarge("the statement", blob.bytes.length, limits.maxStatementBytes, "bytes");
   }
-  const { derived } = await layoutOf(predicate.parts, blob, hasher);
+  const signatures = signer === undefined ? [] : [await signStatement(blob, signer)];
+  const own = { reference: RUN_REFERENCE, statement: blob, parts, signatures };
+  const { derived } = await layoutOf([own], new Set(), hasher);
   const files = new Map([...blobs.values(), ...derived].map((file) => [file.name, file]));
   const ordered = [...files.values()].toSorted((left, right) =>
     compareNames(left.name, right.name),
   );
-  return freeze({ digest: blob.digest, statement, files: ordered });
+  return freeze({ digest: blob.digest, statement, signatures, files: ordered });
 }
 
-function predicateOf(input: SealInput, parts: readonly EvidencePart[]): EvidencePredicate {
+function predicateOf(
+  input: SealInput,
+  parts: readonly EvidencePart[],
+  signer: Signer | undefined,
+): EvidencePredicate {
   const parsed = EvidencePredicate.safeParse({
     run: input.run,
+    ...sealerOf(input.sealer, signer),
     scope: input.scope ?? {},
     limits: input.limits ?? {},
     attribution: input.attribution ?? [],
@@ -186,11 +202,4 @@ function tooLarge(what: string, is: number, limit: number, unit: string): Upheld
     "argument_invalid",
     `${what} has ${is} ${unit}, at most ${limit} can be sealed`,
   );
-}
-
-/** Freezes a value and what it holds. Bytes cannot be frozen. */
-function freeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
-  for (const member of Object.values(value)) freeze(member);
-  return Object.freeze(value);
 }

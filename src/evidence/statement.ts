@@ -84,6 +84,15 @@ export const EvidenceRun = z
   .readonly();
 export type EvidenceRun = z.infer<typeof EvidenceRun>;
 
+/**
+ * On which side of the sandbox the sealing program ran: "guest" where the agent ran, too, and could have used the key; "host"
+ * outside of its reach. `keyId` is the digest of the key that it signed with at once; a signature by another key came later.
+ */
+export const EvidenceSealer = z
+  .object({ by: z.enum(["guest", "host"]), keyId: Digest.optional() })
+  .readonly();
+export type EvidenceSealer = z.infer<typeof EvidenceSealer>;
+
 /** How it was established that this run made a change in a root. */
 export const EvidenceAttribution = z
   .object({
@@ -121,6 +130,8 @@ export type EvidenceCoverage = z.infer<typeof EvidenceCoverage>;
 export const EvidencePredicate = z
   .object({
     run: EvidenceRun,
+    /** Absent where the sealing program did not say. */
+    sealer: EvidenceSealer.optional(),
     scope: z.record(z.string(), z.unknown()).readonly(),
     limits: z.record(z.string(), z.number()).readonly(),
     attribution: z.array(EvidenceAttribution).readonly(),
@@ -130,7 +141,7 @@ export const EvidencePredicate = z
   .readonly();
 export type EvidencePredicate = z.infer<typeof EvidencePredicate>;
 
-const Subject = z
+export const Subject = z
   .object({
     name: z.string(),
     digest: z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/) }).readonly(),

@@ -26,10 +26,11 @@ export function tarReader(source: ByteSource, limits: BundleLimits = BUNDLE_LIMI
       const found = await scanOnce();
       return found.ok ? { ok: true, files: [...found.places.values()] } : found;
     },
-    async read({ name }): Promise<Uint8Array> {
+    async read({ name }, from = 0, length = Number.POSITIVE_INFINITY): Promise<Uint8Array> {
       const found = await scanOnce();
       const place = found.ok ? found.places.get(name) : undefined;
-      return place === undefined ? new Uint8Array() : source.read(place.from, place.sizeBytes);
+      if (place === undefined || from >= place.sizeBytes) return new Uint8Array();
+      return source.read(place.from + from, Math.min(length, place.sizeBytes - from));
     },
   };
 }

@@ -1,24 +1,29 @@
-import { z } from "zod";
-import { isUpheldError } from "../core/errors.ts";
-import { Digest } from "../core/ids.ts";
-import { parseStrictJsonBytes } from "../core/strict-json.ts";
-import { equalBytes } from "./bytes.ts";
+import type { Digest } from "../core/ids.ts";
 import { fault } from "./faults.ts";
 import type { Fault } from "./faults.ts";
 import type { Hasher } from "./hasher.ts";
-import { blobName, blobOf, digestOfBlobName, INDEX_FILE, layoutOf } from "./layout.ts";
-import type { Blob, Layout } from "./layout.ts";
+import { blobName, INDEX_FILE } from "./layout.ts";
+import { RUN_REFERENCE } from "./reference.ts";
 import { BUNDLE_LIMITS } from "./limits.ts";
 import type { BundleLimits } from "./limits.ts";
-import type { BundleReader, ListedFile } from "./reader.ts";
-import { EvidenceStatement, STATEMENT_MEDIA_TYPE, storedParts, subjectsOf } from "./statement.ts";
+import { readStatement, type ReadStatement } from "./read-statement.ts";
+import type { BundleReader } from "./reader.ts";
+import type { VerifyingKey } from "./signer.ts";
+import { EvidenceStatement, storedParts } from "./statement.ts";
+import { readIndex, storedFiles, type StoredFiles, type StoredIndex } from "./stored-bundle.ts";
+import { wrongFiles, wrongRunSubjects } from "./verify-files.ts";
+import { checkSignatures, stateOf } from "./verify-signatures.ts";
+import type { CheckedSignature, SignatureState } from "./verify-signatures.ts";
 
-/** An intact bundle. `signature` says that nobody vouches for it: it is what `digest` names, and no more. */
+/** An intact bundle. `signature` "absent" or "unchecked" says that nobody vouches for it: it is what `digest` names, and no more. */
 export interface IntactBundle {
   readonly ok: true;
   readonly digest: Digest;
   readonly statement: EvidenceStatement;
-  readonly signature: "absent";
+  readonly signature: SignatureState;
+  readonly signatures: readonly CheckedSignature[];
+  /** The titles of parts that were sealed with their bytes and are withheld from this copy. */
+  readonly withheld: readonly string[];
 }
 
 /** The answer of `verifyBundle`. */
@@ -26,183 +31,88 @@ export type Verification = IntactBundle | Fault;
 
 export interface VerifyOptions {
   readonly hasher: Hasher;
-  /** A digest recorded elsewhere, which the bundle must have. Without it, only changes to parts of a bundle show. */
+  /** A digest recorded elsewhere, which the bundle must have. Without it or a key, only changes to parts of a bundle show. */
   readonly expectedDigest?: Digest;
+  /** Keys that the caller trusts; each must have signed. A key inside a bundle is never believed. */
+  readonly keys?: readonly VerifyingKey[];
   readonly limits?: BundleLimits;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Says whether a bundle is what its statement says, byte for byte. Bad evidence is an answer, never an exception.
- * Rejects when the machine cannot read (the reader's error), and with the signal's reason when aborted.
+ * Says whether the bundle of a run is what its statement says, byte for byte, and what the given keys signed. Bad evidence is an
+ * answer, never an exception. Rejects when the machine cannot read (the reader's error), and with the signal's reason when aborted.
  */
 export async function verifyBundle(
   reader: BundleReader,
   options: VerifyOptions,
 ): Promise<Verification> {
   options.signal?.throwIfAborted();
-  const listing = await reader.list();
-  if (!listing.ok) return listing;
-  const stored: StoredFiles = {
-    reader,
-    files: new Map(listing.files.map((file) => [file.name, file])),
-    limits: options.limits ?? BUNDLE_LIMITS,
-  };
-  const found = await findStatement(stored, options.hasher);
+  const found = await findStatement(reader, options);
   if ("reason" in found) return found;
-  const { blob, statement } = found;
+  const { read, index } = found;
   const wrong =
-    (await firstFault(stored, found, options)) ?? wrongDigest(blob, options.expectedDigest);
-  return wrong ?? { ok: true, digest: blob.digest, statement, signature: "absent" };
-}
-
-/** What in the bundle is not as the statement says. */
-async function firstFault(
-  stored: StoredFiles,
-  { blob, statement }: FoundStatement,
-  { hasher, signal }: VerifyOptions,
-): Promise<Fault | null> {
-  const layout = await layoutOf(statement.predicate.parts, blob, hasher);
-  return (
-    wrongSubjects(statement, layout) ??
-    wrongNames(stored, layout) ??
-    wrongSizes(stored, statement) ??
-    (await wrongDerived(stored, layout)) ??
-    (await wrongBlob(stored, layout, { hasher, signal }))
-  );
-}
-
-function wrongDigest({ digest }: Blob, expected: Digest | undefined): Fault | null {
-  return expected === undefined || expected === digest ? null : fault("digest_unexpected", digest);
-}
-
-interface StoredFiles {
-  readonly reader: BundleReader;
-  readonly files: ReadonlyMap<string, ListedFile>;
-  readonly limits: BundleLimits;
+    (await wrongRun(found, options)) ?? wrongDigest(read.blob.digest, options.expectedDigest);
+  if (wrong !== null) return wrong;
+  const checked = await checkSignatures(read, options.keys ?? []);
+  if ("reason" in checked) return checked;
+  return {
+    ok: true,
+    digest: read.blob.digest,
+    statement: read.statement,
+    signature: stateOf(checked),
+    signatures: checked,
+    withheld: withheldTitles(read.statement, index.withheld),
+  };
 }
 
 interface FoundStatement {
-  readonly blob: Blob;
-  readonly statement: EvidenceStatement;
+  readonly stored: StoredFiles;
+  readonly index: StoredIndex;
+  readonly read: ReadStatement<EvidenceStatement>;
 }
 
-async function findStatement(stored: StoredFiles, hasher: Hasher): Promise<FoundStatement | Fault> {
-  const digest = await statementDigest(stored);
-  if (typeof digest !== "string") return digest;
-  const name = blobName(digest);
-  const bytes = await readSmall(stored, name);
-  if ("reason" in bytes) return bytes;
-  const blob = await blobOf(bytes, hasher);
-  if (blob.digest !== digest) return fault("blob_changed", name);
-  const statement = parseStatement(bytes, name);
-  if ("reason" in statement) return statement;
-  return statement.predicate.parts.length > stored.limits.maxParts
-    ? fault("limit_exceeded", name)
-    : { blob, statement };
+async function findStatement(
+  reader: BundleReader,
+  { hasher, limits = BUNDLE_LIMITS }: VerifyOptions,
+): Promise<FoundStatement | Fault> {
+  const stored = await storedFiles(reader, limits);
+  if ("reason" in stored) return stored;
+  const index = await readIndex(stored);
+  if ("reason" in index) return index;
+  if (index.isSuite) return fault("kind_unexpected", INDEX_FILE);
+  const [only, ...more] = index.statements;
+  if (only === undefined || more.length > 0) return fault("statement_ambiguous", INDEX_FILE);
+  const read = await readStatement(stored, only, { schema: EvidenceStatement, hasher });
+  return "reason" in read ? read : { stored, index, read };
 }
 
-const StatementIndex = z.object({
-  manifests: z.array(z.object({ mediaType: z.string(), digest: z.string() })),
-});
-
-/** Which blob the index says is the statement. That the index says nothing else is compared later. */
-async function statementDigest(stored: StoredFiles): Promise<Digest | Fault> {
-  const bytes = await readSmall(stored, INDEX_FILE);
-  if ("reason" in bytes) return bytes;
-  const index = StatementIndex.safeParse(parsed(bytes));
-  if (!index.success) return fault("index_invalid", INDEX_FILE);
-  const [entry, ...more] = index.data.manifests.filter(
-    ({ mediaType }) => mediaType === STATEMENT_MEDIA_TYPE,
-  );
-  if (entry === undefined) return fault("statement_missing", INDEX_FILE);
-  if (more.length > 0) return fault("statement_ambiguous", INDEX_FILE);
-  const digest = Digest.safeParse(entry.digest);
-  return digest.success ? digest.data : fault("index_invalid", INDEX_FILE);
-}
-
-function parseStatement(bytes: Uint8Array, name: string): EvidenceStatement | Fault {
-  const statement = EvidenceStatement.safeParse(parsed(bytes));
-  if (statement.success) return statement.data;
-  const place = statement.error.issues[0]?.path.join("/") ?? "";
-  return fault("statement_invalid", place === "" ? name : `/${place}`);
-}
-
-/** The JSON of a file, or undefined when it is none: no schema accepts that. */
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return parseStrictJsonBytes(bytes);
-  } catch (error) {
-    if (isUpheldError(error)) return undefined;
-    throw error;
-  }
-}
-
-function wrongSubjects(statement: EvidenceStatement, layout: Layout): Fault | null {
-  const { subject, predicate } = statement;
-  const wanted = subjectsOf(layout.manifest, predicate.parts);
-  const at = wanted.findIndex(({ name, digest }, index) => {
-    const is = subject[index];
-    return is?.name !== name || is.digest.sha256 !== digest.sha256;
-  });
-  if (at !== -1) return fault("subjects_wrong", `/subject/${at}`);
-  return subject.length > wanted.length
-    ? fault("subjects_wrong", `/subject/${wanted.length}`)
-    : null;
-}
-
-function wrongNames({ files }: StoredFiles, layout: Layout): Fault | null {
-  const missing = layout.names.find((name) => !files.has(name));
-  if (missing !== undefined) return fault("file_missing", missing);
-  const known = new Set(layout.names);
-  const extra = [...files.keys()].find((name) => !known.has(name));
-  return extra === undefined ? null : fault("file_unexpected", extra);
-}
-
-function wrongSizes({ files, limits }: StoredFiles, statement: EvidenceStatement): Fault | null {
-  for (const part of storedParts(statement.predicate.parts)) {
-    const file = files.get(blobName(part.digest));
-    if (part.state === "withheld" || file === undefined) continue;
-    if (file.sizeBytes > limits.maxBlobBytes) return fault("limit_exceeded", part.title);
-    if (file.sizeBytes !== part.sizeBytes) return fault("size_wrong", part.title);
-  }
-  return null;
-}
-
-/** Compares the files that follow from the statement. */
-async function wrongDerived({ reader, files }: StoredFiles, layout: Layout): Promise<Fault | null> {
-  for (const { name, bytes } of layout.derived) {
-    const file = files.get(name);
-    const isSame = file?.sizeBytes === bytes.length && equalBytes(await reader.read(file), bytes);
-    if (!isSame) return fault(name === INDEX_FILE ? "index_invalid" : "derived_changed", name);
-  }
-  return null;
-}
-
-/** Digests the parts, each blob once. */
-async function wrongBlob(
-  { reader, files }: StoredFiles,
-  layout: Layout,
-  { hasher, signal }: { readonly hasher: Hasher; readonly signal: AbortSignal | undefined },
+/** What in the bundle is not as the statement says. */
+async function wrongRun(
+  { stored, index, read: { blob, statement, signatures } }: FoundStatement,
+  { hasher, signal }: VerifyOptions,
 ): Promise<Fault | null> {
-  const compared = new Set(layout.derived.map(({ name }) => name));
-  for (const file of files.values()) {
-    if (compared.has(file.name)) continue;
-    signal?.throwIfAborted();
-    const digest = await hasher.sha256(await reader.read(file));
-    if (digest !== digestOfBlobName(file.name)) return fault("blob_changed", file.name);
-  }
-  return null;
+  const { parts } = statement.predicate;
+  if (parts.length > stored.limits.maxParts) return fault("limit_exceeded", blobName(blob.digest));
+  const own = { reference: RUN_REFERENCE, statement: blob, parts, signatures };
+  const files = { statements: [own], withheld: index.withheld };
+  return (
+    (await wrongRunSubjects(statement, hasher)) ??
+    (await wrongFiles(stored, files, { hasher, signal }))
+  );
 }
 
-/** Reads the index or the statement. */
-async function readSmall(
-  { reader, files, limits }: StoredFiles,
-  name: string,
-): Promise<Uint8Array | Fault> {
-  const file = files.get(name);
-  if (file === undefined) return fault("file_missing", name);
-  return file.sizeBytes > limits.maxStatementBytes
-    ? fault("limit_exceeded", name)
-    : reader.read(file);
+/** Whether it is another bundle than the one that was asked for. */
+export function wrongDigest(digest: Digest, expected: Digest | undefined): Fault | null {
+  return expected === undefined || expected === digest ? null : fault("digest_unexpected", digest);
+}
+
+/** The parts of a statement whose bytes a copy lacks. */
+export function withheldTitles(
+  { predicate }: EvidenceStatement,
+  withheld: ReadonlySet<Digest>,
+): readonly string[] {
+  return storedParts(predicate.parts)
+    .filter(({ state, digest }) => state !== "withheld" && withheld.has(digest))
+    .map(({ title }) => title);
 }

@@ -3,9 +3,10 @@ import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { UpheldError } from "../core/errors.ts";
-import type { Bundle } from "../evidence/bundle.ts";
+import type { StoredFile } from "../evidence/amend.ts";
+import type { BundleFile } from "../evidence/bundle.ts";
 import { INDEX_FILE } from "../evidence/layout.ts";
-import { tarPieces } from "../evidence/tar.ts";
+import { TAR_END_BYTES, tarHeader, tarPaddingBytes } from "../evidence/tar.ts";
 import { isBundle } from "./open-bundle.ts";
 import { isSameProcess } from "./process-mark.ts";
 import { systemCode } from "./system-code.ts";
@@ -19,6 +20,11 @@ const OWN_NAME =
 
 /** What this process is writing or moving, by name: a sweep leaves it alone. */
 const inUse = new Set<string>();
+
+/** A bundle to be written: of a run or a suite, or a stored one that was amended. The files are in canonical order. */
+export interface WritableBundle {
+  readonly files: readonly (BundleFile | StoredFile)[];
+}
 
 export interface WriteBundleOptions {
   /** One tar file, or a directory. */
@@ -36,7 +42,7 @@ export interface WriteBundleOptions {
  */
 export async function writeBundle(
   path: string,
-  bundle: Bundle,
+  bundle: WritableBundle,
   options: WriteBundleOptions,
 ): Promise<void> {
   const { as, overwrite = false, signal } = options;
@@ -94,10 +100,14 @@ function isWriter(pid: number): boolean {
   return pid !== process.pid && isSameProcess(pid, "");
 }
 
-type Writer = (temporary: string, bundle: Bundle, signal: AbortSignal | undefined) => Promise<void>;
+type Writer = (
+  temporary: string,
+  bundle: WritableBundle,
+  signal: AbortSignal | undefined,
+) => Promise<void>;
 
 const writeTar: Writer = async (temporary, { files }, signal) => {
-  await writeFile(temporary, tarPieces(files), signal);
+  await writeFile(temporary, piecesOfTar(files), signal);
 };
 
 const writeDirectory: Writer = async (temporary, { files }, signal) => {
@@ -105,20 +115,44 @@ const writeDirectory: Writer = async (temporary, { files }, signal) => {
   // Not recursive: a folder that does not exist is an error here as for a tar file.
   for (const folder of [temporary, dirname(blobs), blobs]) await mkdir(folder, { mode: 0o700 });
   // The files come in canonical order, so the index is the last.
-  for (const { name, bytes } of files) {
-    if (name === INDEX_FILE) await syncFolder(blobs);
-    await writeFile(join(temporary, name), [bytes], signal);
+  for (const file of files) {
+    if (file.name === INDEX_FILE) await syncFolder(blobs);
+    await writeFile(join(temporary, file.name), piecesOf(file), signal);
   }
   await syncFolder(temporary);
 };
 
+/** The bytes of a file, as many as it says; a stored one that has shrunk meanwhile is not written. */
+async function* piecesOf(file: BundleFile | StoredFile): AsyncGenerator<Uint8Array> {
+  if ("bytes" in file) {
+    yield file.bytes;
+    return;
+  }
+  let left = file.sizeBytes;
+  for await (const piece of file.pieces()) {
+    left -= piece.length;
+    yield piece;
+  }
+  if (left !== 0) throw new Error(`${file.name} has another size than before`);
+}
+
+async function* piecesOfTar(files: WritableBundle["files"]): AsyncGenerator<Uint8Array> {
+  for (const file of files) {
+    const sizeBytes = "bytes" in file ? file.bytes.length : file.sizeBytes;
+    yield tarHeader(file.name, sizeBytes);
+    yield* piecesOf(file);
+    yield new Uint8Array(tarPaddingBytes(sizeBytes));
+  }
+  yield new Uint8Array(TAR_END_BYTES);
+}
+
 async function writeFile(
   path: string,
-  pieces: Iterable<Uint8Array>,
+  pieces: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   await using file = await open(path, "wx", 0o600);
-  for (const piece of pieces) await writeAll(file, piece, signal);
+  for await (const piece of pieces) await writeAll(file, piece, signal);
   await file.sync();
 }
 

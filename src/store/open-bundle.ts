@@ -76,9 +76,10 @@ function tarFile(
 function directory(path: string, handle: FileHandle, limits: BundleLimits): OpenBundle {
   return {
     list: () => listDirectory(path, limits),
-    async read({ name, sizeBytes }): Promise<Uint8Array> {
+    async read({ name, sizeBytes }, from = 0, length = sizeBytes): Promise<Uint8Array> {
       await using file = await openToRead(join(path, name), OPEN_NO_LINK, name);
-      return await readAt(file, { name, from: 0, length: sizeBytes });
+      const left = Math.max(0, Math.min(length, sizeBytes - from));
+      return await readAt(file, { name, from, length: left });
     },
     [Symbol.asyncDispose]: () => handle.close(),
   };
@@ -138,7 +139,8 @@ async function readAt(
   file: FileHandle,
   { name, from, length }: { readonly name: string; readonly from: number; readonly length: number },
 ): Promise<Uint8Array> {
-  const bytes = new Uint8Array(length);
+  // Only what was read into it is handed on.
+  const bytes = Buffer.allocUnsafeSlow(length);
   let got = 0;
   try {
     while (got < length) {

@@ -30,10 +30,14 @@ export async function readParts(
   const json = new Map<string, unknown>();
   const lines = new Map<string, readonly unknown[]>();
   const missing = new Map<string, GapCode>();
+  const listing = await reader.list();
+  if (!listing.ok)
+    throw new UpheldError("bundle_invalid", "the bundle was changed after it was verified");
+  const names = new Set(listing.files.map(({ name }) => name));
   for (const part of statement.predicate.parts) {
-    const code = missingCode(part);
+    const code = missingCode(part, names);
     if (code !== undefined) missing.set(part.title, code);
-    if (!isHere(part)) continue;
+    if (code !== undefined || part.state === "omitted") continue;
     if (part.mediaType === JSON_TYPE)
       json.set(part.title, unsalted(parseStrictJsonBytes(await bytesOf(reader, part))));
     else if (part.mediaType === LINES_TYPE)
@@ -42,20 +46,17 @@ export async function readParts(
   return { titles: statement.predicate.parts.map(({ title }) => title), json, lines, missing };
 }
 
-function missingCode({ state }: EvidencePart): GapCode | undefined {
-  switch (state) {
+/** A part whose file an intact bundle lacks was withheld from this copy. */
+function missingCode(part: EvidencePart, names: ReadonlySet<string>): GapCode | undefined {
+  switch (part.state) {
     case "present":
     case "redacted":
-      return undefined;
+      return names.has(blobName(part.digest)) ? undefined : "part_withheld";
     case "withheld":
       return "part_withheld";
     case "omitted":
       return "text_not_retained";
   }
-}
-
-function isHere(part: EvidencePart): part is StoredPart {
-  return part.state === "present" || part.state === "redacted";
 }
 
 /** Between verifying and reading, a file can be changed. */

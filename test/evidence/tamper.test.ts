@@ -31,6 +31,8 @@ describe("a small tar bundle", () => {
       digest: bundle.digest,
       statement: bundle.statement,
       signature: "absent",
+      signatures: [],
+      withheld: [],
     });
     expect((await verifyTar(tar, bundle.digest)).ok).toBe(true);
   });

@@ -64,6 +64,8 @@ test("a bundle with a part of each state is intact, and its statement comes back
     digest: bundle.digest,
     statement: bundle.statement,
     signature: "absent",
+    signatures: [],
+    withheld: [],
   });
 });
 

@@ -346,7 +346,7 @@ describe("hostile things on the disk", () => {
     [
       "a part of 10 GB",
       () => truncate(at(firstPart()), 10 * 1024 ** 3),
-      "limit_exceeded at transcript.jsonl",
+      `limit_exceeded at ${firstPart()}`,
     ],
     ["a name with a line break", () => writeFile(at("a\nb"), ""), "entry_refused at a?b"],
   ];

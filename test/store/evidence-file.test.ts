@@ -238,8 +238,9 @@ describe("a bundle that lacks another part", () => {
 
 test("a part that was changed between verifying and reading is not read", async () => {
   const bundle = await sealRecord(recordOf());
+  const files = bundle.files.map(({ name, bytes }) => ({ name, sizeBytes: bytes.length }));
   const reader = {
-    list: () => Promise.resolve({ ok: true as const, files: [] }),
+    list: () => Promise.resolve({ ok: true as const, files }),
     read: ({ name }: { readonly name: string }) => {
       const bytes = bundle.files.find((file) => file.name === name)?.bytes ?? new Uint8Array();
       return Promise.resolve(Uint8Array.from(bytes, (byte, at) => (at === 9 ? byte ^ 1 : byte)));

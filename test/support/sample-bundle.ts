@@ -5,6 +5,7 @@ import { Timestamp } from "../../src/core/timestamp.ts";
 import type { Bundle, BundleFile } from "../../src/evidence/bundle.ts";
 import { plainHasher as hasher } from "../../src/evidence/hasher.ts";
 import { blobName, compareNames, layoutOf, manifestBytes } from "../../src/evidence/layout.ts";
+import { RUN_REFERENCE } from "../../src/evidence/reference.ts";
 import { byteSource } from "../../src/evidence/reader.ts";
 import { sealBundle } from "../../src/evidence/seal.ts";
 import type { SealInput } from "../../src/evidence/seal.ts";
@@ -146,11 +147,13 @@ export async function forged(
   );
   const bytes = new TextEncoder().encode(text(JSON.stringify(statement)));
   const blob = { digest: digestOf(bytes), bytes };
-  const { derived } = await layoutOf(statement.predicate.parts, blob, hasher);
+  const { parts } = statement.predicate;
+  const own = { reference: RUN_REFERENCE, statement: blob, parts, signatures: [] };
+  const { derived } = await layoutOf([own], new Set(), hasher);
   const partNames = new Set<string>(
     storedParts(bundle.statement.predicate.parts).map(({ digest }) => blobName(digest)),
   );
-  const parts = bundle.files.filter(({ name }) => partNames.has(name));
-  const files = new Map([...parts, ...derived].map((file) => [file.name, file]));
+  const blobs = bundle.files.filter(({ name }) => partNames.has(name));
+  const files = new Map([...blobs, ...derived].map((file) => [file.name, file]));
   return inOrder([...files.values()]);
 }
