@@ -3,6 +3,8 @@ import { dirname, resolve } from "node:path";
 import { UpheldError } from "../core/errors.ts";
 import { sealBundle } from "../evidence/seal.ts";
 import { jsonPieces } from "../report/json-pieces.ts";
+import type { Signer } from "../evidence/signer.ts";
+import type { EvidenceSealer } from "../evidence/statement.ts";
 import { runReport, type RunReport, type SealedBundle } from "../report/run-report.ts";
 import { reportText } from "../report/text.ts";
 import { isBundle } from "../store/open-bundle.ts";
@@ -19,17 +21,23 @@ import type { Terminal } from "./terminal.ts";
 export interface Publication {
   readonly json: boolean;
   readonly save?: string | undefined;
+  /** The key to sign the bundle with. */
+  readonly signer?: Signer | undefined;
+  /** On which side of the sandbox this program runs. */
+  readonly sealer?: EvidenceSealer["by"] | undefined;
   readonly hints?: readonly string[] | undefined;
 }
 
 /** Seals, prints, and gives the exit code. */
 export async function publish(
   record: RunRecord,
-  { json, save, hints = [] }: Publication,
+  { json, hints = [], ...saving }: Publication,
   { terminal, version, interruption }: CommandContext,
 ): Promise<number> {
   const bundle =
-    save === undefined ? undefined : await sealTo(save, record, version, interruption.signal);
+    saving.save === undefined
+      ? undefined
+      : await sealTo(saving.save, record, { ...saving, version, signal: interruption.signal });
   const report = reportOf(record, bundle);
   if (json) printJson(report, terminal);
   else terminal.out(reportText({ report, deltas: record.deltas, hints, colour: terminal.colour }));
@@ -68,12 +76,22 @@ function exitOf({ subGoals, run }: RunReport, { claims }: RunRecord): number {
 async function sealTo(
   path: string,
   record: RunRecord,
-  version: string,
-  signal: AbortSignal,
+  {
+    version,
+    signal,
+    signer,
+    sealer,
+  }: Omit<Publication, "json"> & {
+    readonly version: string;
+    readonly signal: AbortSignal;
+  },
 ): Promise<SealedBundle> {
   const secret = newRunSecret();
   const input = sealInputOf(record, { name: "upheld", version }, secret);
-  const bundle = await sealBundle(input, { hasher: nodeHasher, secret });
+  const bundle = await sealBundle(
+    { ...input, ...(sealer === undefined ? {} : { sealer }) },
+    { hasher: nodeHasher, secret, ...(signer === undefined ? {} : { signer }) },
+  );
   await writeBundle(path, bundle, { as: "tar", signal });
   const sizeBytes = bundle.files.reduce((sum, { bytes }) => sum + bytes.length, 0);
   return { path, digest: bundle.digest, parts: bundle.statement.predicate.parts.length, sizeBytes };

@@ -1,6 +1,9 @@
 import type { ExpectationFile } from "../core/expectation.ts";
+import type { Signer } from "../evidence/signer.ts";
+import type { EvidenceSealer } from "../evidence/statement.ts";
 import { validateClaims } from "../run/observe-run.ts";
 import type { AskedCalls } from "../run/call-recording.ts";
+import { readSigner } from "../store/key-file.ts";
 import { askedCalls, CALLS_OPTION, OTLP_OPTIONS } from "./call-options.ts";
 import { databasesOf, DB_HOLD_OPTION, DB_OPTION, holdOf, type NamedDatabase } from "./databases.ts";
 import { givenClaims } from "./given-claims.ts";
@@ -24,6 +27,11 @@ export const RUN_OPTIONS = {
   "db-hold": DB_HOLD_OPTION,
   expect: { value: "FILE", help: "claims to decide (YAML or JSON); upheld init writes one" },
   save: { value: "FILE", help: "seal the evidence into a bundle" },
+  key: { value: "FILE", help: "the private key (PEM) to sign the bundle with" },
+  sealer: {
+    value: "SIDE",
+    help: "guest (default): the agent could reach the key; host: it cannot",
+  },
   json: { help: "print one JSON object, and nothing else, on standard output" },
   calls: CALLS_OPTION,
   ...OTLP_OPTIONS,
@@ -55,6 +63,8 @@ export interface AskedRun {
   readonly calls: AskedCalls;
   readonly isolate: boolean;
   readonly save: string | undefined;
+  readonly signer: Signer | undefined;
+  readonly sealer: EvidenceSealer["by"] | undefined;
   readonly json: boolean;
 }
 
@@ -92,8 +102,21 @@ export async function askedRun(
     calls: askedCalls(parsed, { isolated: isolate ? roots : [] }),
     isolate,
     save: parsed.one("save"),
+    ...sealingOf(parsed),
     json: parsed.flag("json"),
   };
+}
+
+/** Who signs, and on which side of the sandbox. Throws also where nothing would be signed. */
+function sealingOf(parsed: Parsed): Pick<AskedRun, "signer" | "sealer"> {
+  const [save, key, sealer] = [parsed.one("save"), parsed.one("key"), parsed.one("sealer")];
+  if (save === undefined && key !== undefined)
+    throw usage("--key needs --save: there is nothing to sign");
+  if (save === undefined && sealer !== undefined)
+    throw usage("--sealer needs --save: there is nothing to seal");
+  if (sealer !== undefined && sealer !== "guest" && sealer !== "host")
+    throw usage(`--sealer ${sealer}: expected guest or host`);
+  return { signer: key === undefined ? undefined : readSigner(key), sealer };
 }
 
 function askedAgent(parsed: Parsed): AskedAgent {

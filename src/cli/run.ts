@@ -41,6 +41,7 @@ export const runCommand: Command = {
     ],
     ["record its tool calls, too", "upheld run --calls calls.jsonl -- python agent.py"],
     ["look before it counts: apply or discard afterwards", "upheld run --isolate -- ./agent"],
+    ["sign the evidence", "upheld run --save run.upheld --key agent.key -- python agent.py"],
     ["for a program to read", "upheld run --json -- ./agent > report.json"],
   ],
   async run(args, context) {
@@ -89,8 +90,8 @@ async function runIsolated(
     const { record, turn } = await recordAsked(asked, started, context);
     tellProcesses(turn.processes, context);
     const hints = replyHints(turn, record, asked.roots);
-    const { json, save } = asked;
-    const exitCode = await publish(record, { json, save, hints }, context);
+    const { json, save, signer, sealer } = asked;
+    const exitCode = await publish(record, { json, save, signer, sealer, hints }, context);
     kept = isolation !== undefined;
     if (kept) terminal.err(isolatedText(started.runId));
     return exitCode;
