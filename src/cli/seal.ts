@@ -40,12 +40,15 @@ export const sealCommand: Command = {
     const { signal } = interruption;
     const expected = digestOf(parsed.one("digest"));
     await using bundle = await openBundle(file);
-    await requireIntact(file, bundle, {
+    const intact = await requireIntact(file, bundle, {
       signal,
       keys: parsed.many("signed-by").map(readVerifyingKey),
       ...(expected === undefined ? {} : { expectedDigest: expected }),
     });
-    const signed = await countersign(bundle, signer, { hasher: nodeHasher });
+    const signed = await countersign(bundle, signer, {
+      hasher: nodeHasher,
+      expectedDigest: intact.digest,
+    });
     const out = parsed.one("out") ?? file;
     await writeBundle(out, signed, { as: formOf(file), signal });
     const { digest } = signed;

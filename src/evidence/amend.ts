@@ -18,6 +18,7 @@ import {
   type StoredIndex,
 } from "./stored-bundle.ts";
 import { SuiteStatement } from "./suite-statement.ts";
+import { wrongDigest } from "./verify.ts";
 
 /** Bytes of a file that are copied at once. */
 const CHUNK_BYTES = 1024 * 1024;
@@ -37,17 +38,20 @@ export interface AmendedBundle {
 }
 
 /**
- * Adds a signature to an intact bundle of a run or a suite; one by the same key is replaced. Verify first: what was changed is
- * signed as it is. Throws "bundle_invalid" where it cannot be read as a bundle.
+ * Adds a signature to an intact bundle of a run or a suite; one by the same key is replaced. Verify first, and give the digest
+ * that was verified as `expectedDigest`: a file can be changed in between. Throws "bundle_invalid" where it cannot be read as a
+ * bundle, or is another.
  */
 export async function countersign(
   reader: BundleReader,
   signer: Signer,
-  { hasher }: { readonly hasher: Hasher },
+  { hasher, expectedDigest }: { readonly hasher: Hasher; readonly expectedDigest?: Digest },
 ): Promise<AmendedBundle> {
   const read = await readFiles(reader, hasher);
   const last = read.statements.at(-1);
   if (last === undefined) throw unreadable(fault("statement_missing", INDEX_FILE));
+  const wrong = wrongDigest(last.statement.digest, expectedDigest);
+  if (wrong !== null) throw unreadable(wrong);
   const signature = await signStatement(last.statement, signer);
   const others = last.signatures.filter(({ keyId }) => keyId !== signature.keyId);
   const signatures = [...others, signature].toSorted((left, right) =>

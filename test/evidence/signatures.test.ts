@@ -123,6 +123,30 @@ describe("a signed bundle", () => {
     expect(again).toHaveLength(both.length);
   });
 
+  test("is not signed where another was verified", async () => {
+    const made: Uint8Array[] = [];
+    const watched: Signer = {
+      keyId: host.key.keyId,
+      sign: (message) => {
+        made.push(message);
+        return host.signer.sign(message);
+      },
+    };
+    const reader = readerOf(signed.files);
+    await expect(
+      countersign(reader, watched, { hasher, expectedDigest: unsigned.digest }),
+    ).rejects.toMatchObject({
+      code: "bundle_invalid",
+      message: expect.stringContaining("digest_unexpected"),
+    });
+    expect(made).toEqual([]);
+    const { digest } = await countersign(reader, watched, {
+      hasher,
+      expectedDigest: signed.digest,
+    });
+    expect([digest, made.length]).toEqual([signed.digest, 1]);
+  });
+
   test("lacks a part and says so, under the same signature", async () => {
     const copy = await wholeFiles(
       await withholdParts(readerOf(signed.files), ["observations/workspace.json"], { hasher }),
