@@ -160,11 +160,11 @@ export {
   type RunStep,
   type WatchedRoot,
 } from "./run/record.ts";
-export { type RunRecord } from "./store/run-record.ts";
+export { type RunRecord } from "./evidence/record/run-record.ts";
 export { writeBundle } from "./store/bundle-file.ts";
 export { openBundle } from "./store/open-bundle.ts";
-export { sealInputOf } from "./store/evidence-file.ts";
-export { readRunRecord } from "./store/read-run.ts";
+export { sealInputOf } from "./evidence/record/evidence-file.ts";
+export { readRunRecord } from "./evidence/record/read-run.ts";
 export { newRunSecret } from "./store/run-secret.ts";
 export { nodeHasher } from "./store/hasher.ts";
 export { runReport, type ReportInput, type RunReport } from "./report/run-report.ts";

@@ -3,10 +3,10 @@ import { BUNDLE_FAULTS, type Fault } from "../evidence/faults.ts";
 import { verifyBundle } from "../evidence/verify.ts";
 import type { JudgedEvidence } from "../judge/evidence.ts";
 import { judgmentFileOf, readJudgments, type StoredJudgments } from "../judge/judgment-file.ts";
-import { readRunRecord } from "../store/read-run.ts";
+import { readRunRecord } from "../evidence/record/read-run.ts";
 import { nodeHasher } from "../store/hasher.ts";
 import { openBundle } from "../store/open-bundle.ts";
-import type { RunRecord } from "../store/run-record.ts";
+import type { RunRecord } from "../evidence/record/run-record.ts";
 
 /** A bundle to judge over, with what was judged before. */
 export interface BundleToJudge {
@@ -35,7 +35,7 @@ export async function readBundleToJudge(
   await using bundle = await openBundle(path);
   const answer = await verifyBundle(bundle, { hasher: nodeHasher, signal });
   if (!answer.ok) return { path, fault: answer };
-  const record = await readRunRecord(bundle, answer.statement);
+  const record = await readRunRecord(bundle, answer.statement, { hasher: nodeHasher });
   const judgmentFile = judgmentFileOf(path);
   const { judgments, unread } = await readJudgments(judgmentFile);
   const own = judgments.filter(({ bundle: digest }) => digest === answer.digest);

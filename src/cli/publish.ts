@@ -9,10 +9,10 @@ import { runReport, type RunReport, type SealedBundle } from "../report/run-repo
 import { reportText } from "../report/text.ts";
 import { isBundle } from "../store/open-bundle.ts";
 import { writeBundle } from "../store/bundle-file.ts";
-import { sealInputOf } from "../store/evidence-file.ts";
+import { sealInputOf } from "../evidence/record/evidence-file.ts";
 import { nodeHasher } from "../store/hasher.ts";
 import { newRunSecret } from "../store/run-secret.ts";
-import type { RunRecord } from "../store/run-record.ts";
+import type { RunRecord } from "../evidence/record/run-record.ts";
 import type { CommandContext } from "./command.ts";
 import { exitOfAgent, exitOfSubGoals } from "./exit.ts";
 import type { Terminal } from "./terminal.ts";

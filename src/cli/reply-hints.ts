@@ -4,7 +4,7 @@ import { cut } from "../report/bounds.ts";
 import { entriesOf } from "../report/run-report.ts";
 import type { TurnResult } from "../run/agent.ts";
 import { replyClaims, type ReplyClaim } from "../run/reply-claims/reply-claims.ts";
-import type { RunRecord } from "../store/run-record.ts";
+import type { RunRecord } from "../evidence/record/run-record.ts";
 import type { NamedRoot } from "./roots.ts";
 
 /** Lines on what the reply says about paths and the delta does not bear out. Hints: no verdict rests on them. */

@@ -17,7 +17,7 @@ import { scoreOf } from "../scorers/score.ts";
 import { conditionOf, expectationOf } from "../scorers/sub-goal.ts";
 import { nodeHasher } from "../store/hasher.ts";
 import { openBundle } from "../store/open-bundle.ts";
-import { readRunRecord } from "../store/read-run.ts";
+import { readRunRecord } from "../evidence/record/read-run.ts";
 import { readClaimsFile } from "./claims-file.ts";
 import type { Command } from "./command.ts";
 import { exitOfSubGoals } from "./exit.ts";
@@ -101,7 +101,9 @@ async function readStored(
       "bundle_invalid",
       `${file} is not intact: ${answer.reason} at ${answer.at}. ${BUNDLE_FAULTS[answer.reason]}`,
     );
-  const { run, roots, deltas, observations } = await readRunRecord(bundle, answer.statement);
+  const { run, roots, deltas, observations } = await readRunRecord(bundle, answer.statement, {
+    hasher: nodeHasher,
+  });
   const { conversation, calls } = contextOfObservations([...deltas, ...observations]);
   return { run, deltas, observations, context: { roots, conversation, calls } };
 }

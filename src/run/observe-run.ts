@@ -21,7 +21,7 @@ import {
 } from "../scorers/observe.ts";
 import { scoreLive } from "../scorers/score.ts";
 import { expectationOf } from "../scorers/sub-goal.ts";
-import type { RecordedRun, RunRecord } from "../store/run-record.ts";
+import type { RecordedRun, RunRecord } from "../evidence/record/run-record.ts";
 import type { TurnResult } from "./agent.ts";
 import type { Clock } from "./clock.ts";
 

@@ -5,7 +5,7 @@ import type { Run } from "../core/run.ts";
 import type { ScoringScope } from "../core/scope.ts";
 import type { Baseline } from "../core/source.ts";
 import type { Timestamp } from "../core/timestamp.ts";
-import type { RunRecord } from "../store/run-record.ts";
+import type { RunRecord } from "../evidence/record/run-record.ts";
 import type { Agent, AgentRoot, Prompt, TurnResult } from "./agent.ts";
 import type { Clock } from "./clock.ts";
 import { conversationLog } from "./conversation-log.ts";

@@ -92,13 +92,13 @@ test("one stored observation answers another question of the same place, and ref
   const bundle = join(place.path, "run.upheld");
   await place.upheld(["run", "--save", bundle, "--", "sh", "-c", "echo key > a"]);
   const { openBundle } = await import("../../src/store/open-bundle.ts");
-  const { readRunRecord } = await import("../../src/store/read-run.ts");
+  const { readRunRecord } = await import("../../src/evidence/record/read-run.ts");
   const { verifyBundle } = await import("../../src/evidence/verify.ts");
   const { nodeHasher } = await import("../../src/store/hasher.ts");
   await using reader = await openBundle(bundle);
   const answer = await verifyBundle(reader, { hasher: nodeHasher });
   if (!answer.ok) throw new Error(answer.reason);
-  const { deltas } = await readRunRecord(reader, answer.statement);
+  const { deltas } = await readRunRecord(reader, answer.statement, { hasher: nodeHasher });
   const file = place.write("observation.json", JSON.stringify(deltas[0]));
   const claims = place.write("claims.json", written("key"));
   const scored = await place.upheld(["score", file, "--expect", claims, "--json"]);

@@ -6,7 +6,7 @@ import { verifyBundle } from "../../src/evidence/verify.ts";
 import { nodeHasher } from "../../src/store/hasher.ts";
 import { openBundle } from "../../src/store/open-bundle.ts";
 import { contextOfObservations, replay } from "../../src/scorers/replay.ts";
-import { readRunRecord } from "../../src/store/read-run.ts";
+import { readRunRecord } from "../../src/evidence/record/read-run.ts";
 import { verifyTar } from "../support/sample-bundle.ts";
 
 // Bundles that were sealed once. They are added to, never edited: each verifies for ever.
@@ -50,7 +50,7 @@ test.each(runs)("$name.upheld, with $form, is decided as it was", async ({ name,
   const options = { hasher: nodeHasher, expectedDigest: Digest.parse(digest) };
   const answer = await verifyBundle(reader, options);
   if (!answer.ok) throw new Error(answer.reason);
-  const record = await readRunRecord(reader, answer.statement);
+  const record = await readRunRecord(reader, answer.statement, { hasher: nodeHasher });
   const all = [...record.deltas, ...record.observations];
   const context = { ...contextOfObservations(all), roots: record.roots };
   expect(record.scores.map(({ subGoal, score }) => [subGoal, score.verdict])).toEqual(

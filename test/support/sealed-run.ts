@@ -7,10 +7,10 @@ import { sealBundle } from "../../src/evidence/seal.ts";
 import { tarPieces } from "../../src/evidence/tar.ts";
 import { tarReader } from "../../src/evidence/tar-reader.ts";
 import { verifyBundle } from "../../src/evidence/verify.ts";
-import { sealInputOf } from "../../src/store/evidence-file.ts";
+import { sealInputOf } from "../../src/evidence/record/evidence-file.ts";
 import { nodeHasher } from "../../src/store/hasher.ts";
-import { readRunRecord } from "../../src/store/read-run.ts";
-import { RecordedRun, type RunRecord } from "../../src/store/run-record.ts";
+import { readRunRecord } from "../../src/evidence/record/read-run.ts";
+import { RecordedRun, type RunRecord } from "../../src/evidence/record/run-record.ts";
 import { created, file, modified, nextId, NOW, observe } from "../worlds/observations.ts";
 
 export const SECRET = new Uint8Array(32).fill(7);
@@ -130,5 +130,5 @@ export async function readRecord({ files }: Bundle): Promise<RunRecord> {
   const reader = tarReader(byteSource(Buffer.concat([...tarPieces(files)])));
   const answer = await verifyBundle(reader, { hasher: nodeHasher });
   if (!answer.ok) throw new Error(answer.reason);
-  return readRunRecord(reader, answer.statement);
+  return readRunRecord(reader, answer.statement, { hasher: nodeHasher });
 }

@@ -1,13 +1,14 @@
 import { array, assert, asyncProperty } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Condition } from "../../src/core/condition.ts";
-import { digestOf } from "../../src/core/fingerprint.ts";
-import { parseObservation } from "../../src/core/observation.ts";
-import type { Bundle } from "../../src/evidence/bundle.ts";
-import { contextOfObservations, replay } from "../../src/scorers/replay.ts";
-import { sealInputOf } from "../../src/store/evidence-file.ts";
-import { readRunRecord } from "../../src/store/read-run.ts";
-import type { RunRecord } from "../../src/store/run-record.ts";
+import { Condition } from "../../../src/core/condition.ts";
+import { digestOf } from "../../../src/core/fingerprint.ts";
+import { parseObservation } from "../../../src/core/observation.ts";
+import type { Bundle } from "../../../src/evidence/bundle.ts";
+import { contextOfObservations, replay } from "../../../src/scorers/replay.ts";
+import { sealInputOf } from "../../../src/evidence/record/evidence-file.ts";
+import { readRunRecord } from "../../../src/evidence/record/read-run.ts";
+import { nodeHasher } from "../../../src/store/hasher.ts";
+import type { RunRecord } from "../../../src/evidence/record/run-record.ts";
 import {
   called,
   PIN_BEFORE,
@@ -20,9 +21,9 @@ import {
   sealWithout,
   SECRET,
   talk,
-} from "../support/sealed-run.ts";
-import { anyCondition, anyEntries, anyGap } from "../worlds/any-world.ts";
-import { nextId, observe } from "../worlds/observations.ts";
+} from "../../support/sealed-run.ts";
+import { anyCondition, anyEntries, anyGap } from "../../worlds/any-world.ts";
+import { nextId, observe } from "../../worlds/observations.ts";
 
 const soak = process.env["UPHELD_SOAK"] === "1";
 
@@ -246,7 +247,9 @@ test("a part that was changed between verifying and reading is not read", async 
       return Promise.resolve(Uint8Array.from(bytes, (byte, at) => (at === 9 ? byte ^ 1 : byte)));
     },
   };
-  await expect(readRunRecord(reader, bundle.statement)).rejects.toMatchObject({
+  await expect(
+    readRunRecord(reader, bundle.statement, { hasher: nodeHasher }),
+  ).rejects.toMatchObject({
     code: "bundle_invalid",
     message: "run.json was changed after it was verified",
   });

@@ -1,10 +1,10 @@
-import { canonicalJsonBytes } from "../core/canonical-json.ts";
-import { rootOf } from "../core/locator.ts";
-import { gapsOf, type Observation } from "../core/observation.ts";
-import type { ScoringScope } from "../core/scope.ts";
-import { BUNDLE_LIMITS } from "../evidence/limits.ts";
-import type { RunSecret } from "../evidence/salt.ts";
-import type { PartInput, SealInput } from "../evidence/seal.ts";
+import { canonicalJsonBytes } from "../../core/canonical-json.ts";
+import { rootOf } from "../../core/locator.ts";
+import { gapsOf, type Observation } from "../../core/observation.ts";
+import type { ScoringScope } from "../../core/scope.ts";
+import { BUNDLE_LIMITS } from "../limits.ts";
+import type { RunSecret } from "../salt.ts";
+import type { PartInput, SealInput } from "../seal.ts";
 import { ContentsSplit } from "./contents.ts";
 import { LinesParts } from "./lines-parts.ts";
 import {

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { ExpectationFile } from "../core/expectation.ts";
-import { ObservationId } from "../core/ids.ts";
-import type { Observation } from "../core/observation.ts";
-import { Run } from "../core/run.ts";
-import { Score } from "../core/score.ts";
+import type { ExpectationFile } from "../../core/expectation.ts";
+import { ObservationId } from "../../core/ids.ts";
+import type { Observation } from "../../core/observation.ts";
+import { Run } from "../../core/run.ts";
+import { Score } from "../../core/score.ts";
 
 /** A run whose agent was started by someone else has no `agent`. */
 export const RecordedRun = Run.unwrap().partial({ agent: true }).readonly();

@@ -1,6 +1,6 @@
-import type { Observation } from "../core/observation.ts";
-import { keyedHex, type RunSecret } from "../evidence/salt.ts";
-import { hexOf } from "../evidence/statement.ts";
+import type { Observation } from "../../core/observation.ts";
+import { keyedHex, type RunSecret } from "../salt.ts";
+import { hexOf } from "../statement.ts";
 
 /** Replaces, in a value and all that it holds, each digest of content by one that only the run's secret gives. */
 export type Veil = <T>(value: T) => T;

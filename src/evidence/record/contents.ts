@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { canonicalJson } from "../core/canonical-json.ts";
-import { RecordedFinding, RetainedContent, type EntryState } from "../core/entry.ts";
-import { UpheldError } from "../core/errors.ts";
-import type { GapCode } from "../core/gap.ts";
-import { Digest } from "../core/ids.ts";
-import type { Observation } from "../core/observation.ts";
-import { Row } from "../core/row.ts";
+import { canonicalJson } from "../../core/canonical-json.ts";
+import { RecordedFinding, RetainedContent, type EntryState } from "../../core/entry.ts";
+import { UpheldError } from "../../core/errors.ts";
+import type { GapCode } from "../../core/gap.ts";
+import { Digest } from "../../core/ids.ts";
+import type { Observation } from "../../core/observation.ts";
+import { Row } from "../../core/row.ts";
 
 /** What was retained of one location at one moment, and all that was derived from it. */
 export const KeptContent = z

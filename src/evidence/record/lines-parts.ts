@@ -1,4 +1,4 @@
-import { canonicalJson } from "../core/canonical-json.ts";
+import { canonicalJson } from "../../core/canonical-json.ts";
 
 /** Where the lines of a payload are: the first `count` of a part. */
 export interface LinesReference {

@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { UpheldError } from "../core/errors.ts";
-import { ExpectationFile } from "../core/expectation.ts";
-import { gap, type Gap, type GapCode } from "../core/gap.ts";
-import { issuesOf } from "../core/issues.ts";
-import { parseObservation, type Observation } from "../core/observation.ts";
-import type { BundleReader } from "../evidence/reader.ts";
-import type { EvidenceStatement } from "../evidence/statement.ts";
+import { UpheldError } from "../../core/errors.ts";
+import { ExpectationFile } from "../../core/expectation.ts";
+import { gap, type Gap, type GapCode } from "../../core/gap.ts";
+import { issuesOf } from "../../core/issues.ts";
+import { parseObservation, type Observation } from "../../core/observation.ts";
+import type { Hasher } from "../hasher.ts";
+import type { BundleReader } from "../reader.ts";
+import type { EvidenceStatement } from "../statement.ts";
 import { ContentsPart, rejoined, StoredEntries, type Contents } from "./contents.ts";
 import { contentsTitle, observationsName, TITLES } from "./part-titles.ts";
 import { readParts, type Parts } from "./read-parts.ts";
@@ -47,8 +48,9 @@ type StoredObservation = z.infer<typeof StoredObservation>;
 export async function readRunRecord(
   reader: BundleReader,
   statement: EvidenceStatement,
+  { hasher }: { readonly hasher: Hasher },
 ): Promise<RunRecord> {
-  const parts = await readParts(reader, statement);
+  const parts = await readParts(reader, statement, hasher);
   const head = parsePart(RunPart, TITLES.run, parts);
   const observations = parts.titles.flatMap((title) => observationsIn(title, parts));
   const deltas = new Set<string>(head.deltas);

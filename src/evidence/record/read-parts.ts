@@ -1,11 +1,11 @@
-import { UpheldError } from "../core/errors.ts";
-import type { GapCode } from "../core/gap.ts";
-import { parseStrictJson, parseStrictJsonBytes } from "../core/strict-json.ts";
-import { blobName } from "../evidence/layout.ts";
-import { BUNDLE_LIMITS } from "../evidence/limits.ts";
-import type { BundleReader } from "../evidence/reader.ts";
-import type { EvidencePart, EvidenceStatement, StoredPart } from "../evidence/statement.ts";
-import { nodeHasher } from "./hasher.ts";
+import { UpheldError } from "../../core/errors.ts";
+import type { GapCode } from "../../core/gap.ts";
+import { parseStrictJson, parseStrictJsonBytes } from "../../core/strict-json.ts";
+import type { Hasher } from "../hasher.ts";
+import { blobName } from "../layout.ts";
+import { BUNDLE_LIMITS } from "../limits.ts";
+import type { BundleReader } from "../reader.ts";
+import type { EvidencePart, EvidenceStatement, StoredPart } from "../statement.ts";
 import { JSON_TYPE, LINES_TYPE } from "./part-titles.ts";
 
 /** The parts of a bundle by title, as far as they are JSON. */
@@ -26,6 +26,7 @@ export interface Parts {
 export async function readParts(
   reader: BundleReader,
   statement: EvidenceStatement,
+  hasher: Hasher,
 ): Promise<Parts> {
   const json = new Map<string, unknown>();
   const lines = new Map<string, readonly unknown[]>();
@@ -39,9 +40,9 @@ export async function readParts(
     if (code !== undefined) missing.set(part.title, code);
     if (code !== undefined || part.state === "omitted") continue;
     if (part.mediaType === JSON_TYPE)
-      json.set(part.title, unsalted(parseStrictJsonBytes(await bytesOf(reader, part))));
+      json.set(part.title, unsalted(parseStrictJsonBytes(await bytesOf(reader, part, hasher))));
     else if (part.mediaType === LINES_TYPE)
-      lines.set(part.title, linesOf(await bytesOf(reader, part)));
+      lines.set(part.title, linesOf(await bytesOf(reader, part, hasher)));
   }
   return { titles: statement.predicate.parts.map(({ title }) => title), json, lines, missing };
 }
@@ -63,6 +64,7 @@ function missingCode(part: EvidencePart, names: ReadonlySet<string>): GapCode | 
 async function bytesOf(
   reader: BundleReader,
   { title, digest, sizeBytes }: StoredPart,
+  hasher: Hasher,
 ): Promise<Uint8Array> {
   if (sizeBytes > BUNDLE_LIMITS.maxJsonBytes)
     throw new UpheldError(
@@ -70,7 +72,7 @@ async function bytesOf(
       `${title} has ${sizeBytes} bytes, at most ${BUNDLE_LIMITS.maxJsonBytes} are read as JSON`,
     );
   const bytes = await reader.read({ name: blobName(digest), sizeBytes });
-  if ((await nodeHasher.sha256(bytes)) === digest) return bytes;
+  if ((await hasher.sha256(bytes)) === digest) return bytes;
   throw new UpheldError("bundle_invalid", `${title} was changed after it was verified`);
 }
 
