@@ -18,7 +18,20 @@ const PROGRAMS = [
 const SHARED = "program";
 
 /** Packages that nearly every start needs. The others are found in node_modules when they are asked for. */
-const JOINED = ["zod", "yaml", "re2js", "@noble/hashes"];
+const JOINED = [
+  "zod",
+  "yaml",
+  "re2js",
+  "@noble/hashes",
+  "@secretlint/core",
+  "@secretlint/profiler",
+  "@secretlint/secretlint-rule-preset-recommend",
+  "@secretlint/types",
+  "boundary",
+  "debug",
+  "ms",
+  "structured-source",
+];
 
 const FOLDER_MARK = "@@dist@@";
 

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { ExpectationFile } from "../core/expectation.ts";
 import { Timestamp } from "../core/timestamp.ts";
+import type { DeclaredSecret } from "../evidence/declared-secret.ts";
 import { observeRun, validateClaims, type ObservedRoot } from "../run/observe-run.ts";
 import { storedCalls } from "../run/call-recording.ts";
 import { CALLS_OPTION } from "./call-options.ts";
@@ -13,6 +14,7 @@ import { progressOn } from "./progress.ts";
 import { publish, refuseUnwritable } from "./publish.ts";
 import { givenLimits, LIMIT_OPTION, ROOT_OPTION, rootsOf, type NamedRoot } from "./roots.ts";
 import { readBaselineFolder, rootFolder } from "./saved-baseline.ts";
+import { hideDeclared, hideSecrets, SECRET_OPTION, secretsOfDatabases } from "./secrets.ts";
 import { WatchedRoots, type SavingSource } from "./watched-roots.ts";
 
 const OPTIONS = {
@@ -28,6 +30,7 @@ const OPTIONS = {
   calls: CALLS_OPTION,
   json: { help: "print one JSON object, and nothing else, on standard output" },
   limit: LIMIT_OPTION,
+  secret: SECRET_OPTION,
 };
 
 export const observeCommand: Command = {
@@ -47,15 +50,18 @@ export const observeCommand: Command = {
   ],
   async run(args, context) {
     const parsed = parseOptions(OPTIONS, args);
+    const declared = hideDeclared(parsed, context);
     noArguments(parsed);
     await refuseUnwritable(parsed.one("save"));
     const before = beforeOf(parsed, context.environment);
+    const secrets = [...declared, ...secretsOfDatabases(before.databases)];
+    hideSecrets(secrets, context.terminal);
     const claims = await givenClaims(parsed);
     validateClaims(claims, [
       ...before.roots.map(({ name }) => ({ name, surface: "file" })),
       ...before.databases.map(({ name }) => ({ name, surface: "sql" })),
     ]);
-    return observeSince(before, { parsed, claims }, context);
+    return observeSince(before, { parsed, claims, secrets }, context);
   },
 };
 
@@ -116,7 +122,15 @@ function timeOf(text: string): Timestamp {
 
 async function observeSince(
   { from, roots, databases, folder }: Before,
-  { parsed, claims }: { readonly parsed: Parsed; readonly claims: ExpectationFile | undefined },
+  {
+    parsed,
+    claims,
+    secrets,
+  }: {
+    readonly parsed: Parsed;
+    readonly claims: ExpectationFile | undefined;
+    readonly secrets: readonly DeclaredSecret[];
+  },
   context: CommandContext,
 ): Promise<number> {
   const { terminal, interruption } = context;
@@ -146,7 +160,8 @@ async function observeSince(
     },
   );
   progress.clear();
-  return await publish(record, { json: parsed.flag("json"), save: parsed.one("save") }, context);
+  const [json, save] = [parsed.flag("json"), parsed.one("save")];
+  return await publish(record, { json, save, secrets }, context);
 }
 
 async function withBaseline(

@@ -1,12 +1,17 @@
 import { lstatSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { UpheldError } from "../core/errors.ts";
+import type { DeclaredSecret } from "../evidence/declared-secret.ts";
+import { withRedactions } from "../evidence/part-redactions.ts";
+import type { Redactor } from "../evidence/redactor.ts";
+import type { RunSecret } from "../evidence/salt.ts";
 import { sealBundle } from "../evidence/seal.ts";
 import { jsonPieces } from "../report/json-pieces.ts";
 import type { Signer } from "../evidence/signer.ts";
 import type { EvidenceSealer } from "../evidence/statement.ts";
 import { runReport, type RunReport, type SealedBundle } from "../report/run-report.ts";
 import { reportText } from "../report/text.ts";
+import { redactRecord } from "../run/redact-record.ts";
 import { isBundle } from "../store/open-bundle.ts";
 import { writeBundle } from "../store/bundle-file.ts";
 import { sealInputOf } from "../evidence/record/evidence-file.ts";
@@ -16,6 +21,7 @@ import type { RunRecord } from "../evidence/record/run-record.ts";
 import type { CommandContext } from "./command.ts";
 import { exitOfAgent, exitOfSubGoals } from "./exit.ts";
 import type { Terminal } from "./terminal.ts";
+import { redactorOfRun } from "./secrets.ts";
 
 /** How a run is told: as text or as one JSON object, and into which bundle it is sealed. */
 export interface Publication {
@@ -26,18 +32,24 @@ export interface Publication {
   /** On which side of the sandbox this program runs. */
   readonly sealer?: EvidenceSealer["by"] | undefined;
   readonly hints?: readonly string[] | undefined;
+  readonly secrets: readonly DeclaredSecret[];
 }
 
-/** Seals, prints, and gives the exit code. */
+/** Removes secrets, seals, prints, and gives the exit code. */
 export async function publish(
-  record: RunRecord,
-  { json, hints = [], ...saving }: Publication,
+  told: RunRecord,
+  { json, hints: said = [], secrets, ...saving }: Publication,
   { terminal, version, interruption }: CommandContext,
 ): Promise<number> {
-  const bundle =
-    saving.save === undefined
-      ? undefined
-      : await sealTo(saving.save, record, { ...saving, version, signal: interruption.signal });
+  const secret = newRunSecret();
+  // Loaded when there is something to publish: the rules are large.
+  const { findTokens } = await import("../run/secret-rules.ts");
+  const redactor = redactorOfRun(secrets, secret, findTokens);
+  const record = await redactRecord(told, redactor);
+  await redactor.study(said);
+  const hints = said.map((hint) => redactor.mask(hint));
+  const seal = { ...saving, secret, redactor, version, signal: interruption.signal };
+  const bundle = saving.save === undefined ? undefined : await sealTo(saving.save, record, seal);
   const report = reportOf(record, bundle);
   if (json) printJson(report, terminal);
   else terminal.out(reportText({ report, deltas: record.deltas, hints, colour: terminal.colour }));
@@ -73,28 +85,33 @@ function exitOf({ subGoals, run }: RunReport, { claims }: RunRecord): number {
   );
 }
 
+interface Seal extends Pick<Publication, "signer" | "sealer"> {
+  readonly secret: RunSecret;
+  readonly redactor: Redactor;
+  readonly version: string;
+  readonly signal: AbortSignal;
+}
+
 async function sealTo(
   path: string,
   record: RunRecord,
-  {
-    version,
-    signal,
-    signer,
-    sealer,
-  }: Omit<Publication, "json"> & {
-    readonly version: string;
-    readonly signal: AbortSignal;
-  },
+  { secret, redactor, version, signal, signer, sealer }: Seal,
 ): Promise<SealedBundle> {
-  const secret = newRunSecret();
   const input = sealInputOf(record, { name: "upheld", version }, secret);
+  const parts = withRedactions(input.parts, redactor.made);
   const bundle = await sealBundle(
-    { ...input, ...(sealer === undefined ? {} : { sealer }) },
+    { ...input, parts, ...(sealer === undefined ? {} : { sealer }) },
     { hasher: nodeHasher, secret, ...(signer === undefined ? {} : { signer }) },
   );
   await writeBundle(path, bundle, { as: "tar", signal });
   const sizeBytes = bundle.files.reduce((sum, { bytes }) => sum + bytes.length, 0);
-  return { path, digest: bundle.digest, parts: bundle.statement.predicate.parts.length, sizeBytes };
+  return {
+    path,
+    digest: bundle.digest,
+    parts: bundle.statement.predicate.parts.length,
+    sizeBytes,
+    secretsRemoved: redactor.made.size,
+  };
 }
 
 /** Refuses a place where no bundle could be written, before the work is done. Throws "file_unwritable". */

@@ -1,4 +1,5 @@
 import type { ExpectationFile } from "../core/expectation.ts";
+import type { DeclaredSecret } from "../evidence/declared-secret.ts";
 import type { Signer } from "../evidence/signer.ts";
 import type { EvidenceSealer } from "../evidence/statement.ts";
 import { validateClaims } from "../run/observe-run.ts";
@@ -8,6 +9,7 @@ import { askedCalls, CALLS_OPTION, OTLP_OPTIONS } from "./call-options.ts";
 import { databasesOf, DB_HOLD_OPTION, DB_OPTION, holdOf, type NamedDatabase } from "./databases.ts";
 import { givenClaims } from "./given-claims.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";
+import { declaredSecrets, SECRET_OPTION, secretsOfDatabases } from "./secrets.ts";
 import {
   ATTRIBUTION_OPTION,
   givenLimits,
@@ -38,6 +40,7 @@ export const RUN_OPTIONS = {
   isolate: { help: "run the command in an overlay: its writes wait for upheld apply or discard" },
   attribution: ATTRIBUTION_OPTION,
   limit: LIMIT_OPTION,
+  secret: SECRET_OPTION,
   label: { value: "KEY=VALUE", multiple: true, help: "kept with the run, never interpreted" },
   timeout: { value: "SECONDS", help: "end the agent after this time" },
   endpoint: { value: "URL", help: "an agent behind HTTP, in place of a command" },
@@ -66,6 +69,7 @@ export interface AskedRun {
   readonly signer: Signer | undefined;
   readonly sealer: EvidenceSealer["by"] | undefined;
   readonly json: boolean;
+  readonly secrets: readonly DeclaredSecret[];
 }
 
 /** Reads the arguments of a run, the claims included. Throws on every mistake, before anything is started. */
@@ -104,6 +108,7 @@ export async function askedRun(
     save: parsed.one("save"),
     ...sealingOf(parsed),
     json: parsed.flag("json"),
+    secrets: [...declaredSecrets(parsed, environment), ...secretsOfDatabases(databases)],
   };
 }
 

@@ -14,10 +14,12 @@ import type { Command, CommandContext } from "./command.ts";
 import type { Interruption } from "./interrupt.ts";
 import { chooseIsolation, type IsolationChoice } from "./isolated-run.ts";
 import { attemptOf, clockOf, newRunId } from "../run/new-run.ts";
+import { parseOptions } from "./options.ts";
 import { countedIn, progressOn, type Progress } from "./progress.ts";
 import { publish, refuseUnwritable } from "./publish.ts";
 import { replyHints } from "./reply-hints.ts";
 import { askedRun, RUN_OPTIONS, type AskedRun } from "./run-options.ts";
+import { hideDeclared, hideSecrets } from "./secrets.ts";
 import { sweepState } from "./sweep.ts";
 import { WatchedRoots } from "./watched-roots.ts";
 
@@ -46,7 +48,9 @@ export const runCommand: Command = {
   ],
   async run(args, context) {
     const { terminal, environment } = context;
+    hideDeclared(parseOptions(RUN_OPTIONS, args), context);
     const asked = await askedRun(args, environment);
+    hideSecrets(asked.secrets, terminal);
     await refuseUnwritable(asked.save);
     const candidates = stateCandidates(environment);
     await sweepState(candidates, terminal);
@@ -90,8 +94,8 @@ async function runIsolated(
     const { record, turn } = await recordAsked(asked, started, context);
     tellProcesses(turn.processes, context);
     const hints = replyHints(turn, record, asked.roots);
-    const { json, save, signer, sealer } = asked;
-    const exitCode = await publish(record, { json, save, signer, sealer, hints }, context);
+    const { json, save, signer, sealer, secrets } = asked;
+    const exitCode = await publish(record, { json, save, signer, sealer, hints, secrets }, context);
     kept = isolation !== undefined;
     if (kept) terminal.err(isolatedText(started.runId));
     return exitCode;

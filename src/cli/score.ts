@@ -23,10 +23,12 @@ import type { Command } from "./command.ts";
 import { exitOfSubGoals } from "./exit.ts";
 import { onlyArgument, parseOptions, usage } from "./options.ts";
 import { printJson } from "./publish.ts";
+import { hideDeclared, SECRET_OPTION } from "./secrets.ts";
 
 const OPTIONS = {
   expect: { value: "FILE", help: "the claims to decide over what is stored (YAML or JSON)" },
   json: { help: "print one JSON object" },
+  secret: SECRET_OPTION,
 };
 
 export const scoreCommand: Command = {
@@ -38,8 +40,10 @@ export const scoreCommand: Command = {
     ["ask a sealed run another question", "upheld score run.upheld --expect other.yaml"],
     ["over one observation", "upheld score observation.json --expect other.yaml"],
   ],
-  async run(args, { terminal, interruption }) {
+  async run(args, context) {
+    const { terminal, interruption } = context;
     const parsed = parseOptions(OPTIONS, args);
+    hideDeclared(parsed, context);
     const file = onlyArgument(parsed, "a bundle or an observation");
     const expect = parsed.one("expect");
     if (expect === undefined)

@@ -4,6 +4,8 @@ import type { Writable } from "node:stream";
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
+  /** From now on, everything that is printed is put through this first. */
+  hide(mask: (text: string) => string): void;
   /** Whether the result may be coloured. */
   readonly colour: boolean;
   /** Whether a line of progress may be written over. */
@@ -14,16 +16,23 @@ export interface Terminal {
 
 /** The terminal of this process. A reader that goes away (EPIPE) ends the printing quietly. */
 export function processTerminal(environment: NodeJS.ProcessEnv): Terminal {
-  const out = quietly(process.stdout);
-  const err = quietly(process.stderr);
+  const print = { out: quietly(process.stdout), err: quietly(process.stderr) };
+  let mask = asItIs;
   const plain = isSet(environment["NO_COLOR"]) || environment["TERM"] === "dumb";
   return {
-    out,
-    err,
+    out: (text) => print.out(mask(text)),
+    err: (text) => print.err(mask(text)),
+    hide: (next) => {
+      mask = next;
+    },
     colour: process.stdout.isTTY && !plain,
     livesOnErr: process.stderr.isTTY && environment["TERM"] !== "dumb" && !isSet(environment["CI"]),
     isInteractive: process.stdin.isTTY && process.stdout.isTTY,
   };
+}
+
+function asItIs(text: string): string {
+  return text;
 }
 
 function isSet(value: string | undefined): boolean {

@@ -5,7 +5,7 @@ import { Timestamp } from "./timestamp.ts";
 export const Role = z.enum(["user", "assistant", "system", "tool"]);
 export type Role = z.infer<typeof Role>;
 
-/** One message. `textTruncated` says that only the head of its text was kept. */
+/** One message. `textTruncated` says that only the head of its text was kept, `textRedacted` that secrets were removed. */
 export const Message = z
   .object({
     id: MessageId,
@@ -14,6 +14,7 @@ export const Message = z
     role: Role,
     text: z.string(),
     textTruncated: z.boolean().default(false),
+    textRedacted: z.boolean().optional(),
     at: Timestamp,
   })
   .readonly();

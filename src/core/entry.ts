@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Change } from "./change.ts";
 import { GapCode } from "./gap.ts";
 import { Digest } from "./ids.ts";
+import { maskVariants } from "./mask.ts";
 import { matchContent, type Finding } from "./match-content.ts";
 import { matcherFingerprint, type Matcher } from "./matcher.ts";
 import { Row } from "./row.ts";
@@ -22,9 +23,17 @@ export const EntryType = z.enum([
 ]);
 export type EntryType = z.infer<typeof EntryType>;
 
-/** What was kept of a content: text as it was read, or base64 where `encoding` is "binary". */
+/**
+ * What was kept of a content: text as it was read, or base64 where `encoding` is "binary". `redacted`: secrets were removed,
+ * and what each of its masks stands for is not known.
+ */
 export const RetainedContent = z
-  .object({ encoding: Encoding, value: z.string(), truncated: z.boolean() })
+  .object({
+    encoding: Encoding,
+    value: z.string(),
+    truncated: z.boolean(),
+    redacted: z.boolean().optional(),
+  })
   .readonly();
 export type RetainedContent = z.infer<typeof RetainedContent>;
 
@@ -63,7 +72,11 @@ export const EntryState = z
   })
   .readonly()
   .refine(
-    (state) => state.content === undefined || state.content.truncated || state.sha256 !== undefined,
+    ({ content, sha256 }) =>
+      content === undefined ||
+      content.truncated ||
+      content.redacted === true ||
+      sha256 !== undefined,
     "content without a digest must be marked truncated",
   );
 export type EntryState = z.infer<typeof EntryState>;
@@ -76,6 +89,8 @@ export const SurfaceEntry = z
   .object({
     uri: z.string().min(1),
     nameBytes: z.base64().optional(),
+    /** True where a secret was removed from a name in `uri`, `from` or `partOf`. */
+    redacted: z.boolean().optional(),
     /** The location of which this is a part, as a row is of its table: a question about the whole is about its parts. */
     partOf: z.string().min(1).optional(),
     change: Change,
@@ -101,12 +116,19 @@ export const SurfaceEntry = z
   );
 export type SurfaceEntry = z.infer<typeof SurfaceEntry>;
 
-/** True where a pattern names the entry, what it is a part of, or where it was. */
+/**
+ * True where a pattern names the entry, what it is a part of, or where it was. A name from which a secret was removed is named
+ * only by a pattern that would name it whatever it was.
+ */
 export function isNamedBy(
   glob: { matches(uri: string): boolean },
-  { uri, from, partOf }: Pick<SurfaceEntry, "uri" | "from" | "partOf">,
+  { uri, from, partOf, redacted }: Pick<SurfaceEntry, "uri" | "from" | "partOf" | "redacted">,
 ): boolean {
-  return [uri, from, partOf].some((place) => place !== undefined && glob.matches(place));
+  return [uri, from, partOf].some((place) => {
+    if (place === undefined) return false;
+    const readings = redacted === true ? maskVariants(place) : [place];
+    return readings.every((reading) => glob.matches(reading));
+  });
 }
 
 /** The kept content as a matcher reads it. */
@@ -114,7 +136,10 @@ export function contentOfState(state: EntryState): Content | undefined {
   const kept = state.content;
   if (kept === undefined) return undefined;
   const whole = !kept.truncated;
-  if (kept.encoding !== "binary") return { encoding: kept.encoding, text: kept.value, whole };
+  if (kept.encoding !== "binary") {
+    const text = { encoding: kept.encoding, text: kept.value, whole };
+    return kept.redacted === true ? { ...text, redacted: true } : text;
+  }
   return { encoding: "binary", bytes: bytesOfBase64(kept.value), whole };
 }
 

@@ -2,6 +2,7 @@ import { RE2JS } from "re2js";
 import { canonicalJson } from "./canonical-json.ts";
 import type { GapCode } from "./gap.ts";
 import type { Digest } from "./ids.ts";
+import { knownSpans } from "./mask.ts";
 import { jsonAt, type Matcher, type TextMatcher } from "./matcher.ts";
 import { byteForms, byteText, comparable, encodedIn, searchText, withoutMark } from "./needle.ts";
 import { bytesOf, type Content } from "./text.ts";
@@ -26,6 +27,7 @@ const ABSENT: Finding = { value: "absent" };
 /** The answer where something was cut: more of it could tell. */
 const CUT: Finding = { value: "unknown", reason: "text_not_retained" };
 const NOT_TEXT: Finding = { value: "unknown", reason: "not_text" };
+const REDACTED: Finding = { value: "unknown", reason: "content_redacted" };
 
 /**
  * Decides a matcher over content: the one place where this is decided, live and on replay. `content` is undefined
@@ -42,7 +44,9 @@ export function matchContent(
     case "empty":
       return presentWhen(facts.sizeBytes === 0);
     case "digest":
-      return matchDigest(matcher.sha256, facts.sha256);
+      return isRedacted(content) && facts.sha256 === undefined
+        ? REDACTED
+        : matchDigest(matcher.sha256, facts.sha256);
     case "contains":
     case "equals":
     case "regex":
@@ -65,6 +69,7 @@ function matchDigest(wanted: Digest, found: Digest | undefined): Finding {
 function matchText(matcher: TextMatcher, content: Content | undefined): Finding {
   if (content === undefined) return CUT;
   if (content.encoding === "binary") return matchBinary(matcher, content.bytes, content.whole);
+  if (content.redacted === true) return isFoundBetweenMasks(matcher, content) ? PRESENT : REDACTED;
   if (matcher.kind === "contains") return matchContains(matcher, content);
   if (!content.whole) return CUT;
   return matcher.kind === "equals" ? matchEquals(matcher, content) : matchRegex(matcher, content);
@@ -112,6 +117,34 @@ function holdsEncoded(matcher: Of<"contains">, { text }: TextContent): boolean {
   return encodedIn(matcher, byteText(new TextEncoder().encode(text)), text);
 }
 
+function isRedacted(content: Content | undefined): boolean {
+  return content !== undefined && content.encoding !== "binary" && content.redacted === true;
+}
+
+/** A mask stands for anything: only what stands between masks is a witness, and nothing is ruled out. */
+function isFoundBetweenMasks(matcher: TextMatcher, content: TextContent): boolean {
+  const spans = knownSpans(content.text);
+  switch (matcher.kind) {
+    case "equals":
+      return false;
+    case "contains":
+      return spans.some((text, index) => {
+        const known = { ...content, text, redacted: false, whole: false };
+        if (text.includes(matcher.value)) return true;
+        return containsText(matcher, index === 0 ? known : { ...known, text: begun(text) });
+      });
+    case "regex":
+      // What a pattern says of edges or neighbours could be true of a span alone.
+      if (!content.whole || /[\\^$]/.test(matcher.pattern)) return false;
+      return spans.some((text) => matchRegex(matcher, { ...content, text }).value === "present");
+  }
+}
+
+/** A text without its first characters, which could have composed with what stood before. */
+function begun(text: string): string {
+  return text.replace(/^.?[\p{M}\u1160-\u11FF]*/su, "");
+}
+
 /** Bytes that are not text cannot rule a match out, but the text's own bytes in them are a witness. */
 function matchBinary(matcher: TextMatcher, bytes: Uint8Array, whole: boolean): Finding {
   if (matcher.kind === "contains" && holdsBytes(matcher, bytes)) return PRESENT;
@@ -153,6 +186,7 @@ function mayBeMisread(matcher: Of<"contains" | "equals">, content: TextContent):
 function matchJson(path: string, value: unknown, content: Content | undefined): Finding {
   if (content === undefined) return CUT;
   if (content.encoding === "binary") return content.whole ? NOT_TEXT : CUT;
+  if (content.redacted === true) return REDACTED;
   if (!content.whole) return CUT;
   try {
     const found = jsonAt(withoutMark(content.text), path);

@@ -4,7 +4,10 @@ import { Digest } from "./ids.ts";
 /** Between the values of a row in its content: the unit separator, which no value of its own is likely to hold. */
 export const COLUMN_SEPARATOR = "\u001F";
 
-/** A column of a row: its value as the server writes it, lossless, or null. A value that was cut tells its size and digest. */
+/**
+ * A column of a row: its value as the server writes it, lossless, or null. A value that was cut tells its size and digest; one
+ * from which secrets were removed says so.
+ */
 export const Column = z
   .object({
     name: z.string(),
@@ -14,6 +17,7 @@ export const Column = z
       .object({ sizeBytes: z.int().min(0), sha256: Digest })
       .readonly()
       .optional(),
+    redacted: z.boolean().optional(),
   })
   .readonly();
 export type Column = z.infer<typeof Column>;

@@ -12,6 +12,8 @@ export type Content =
       readonly encoding: Exclude<Encoding, "binary">;
       readonly text: string;
       readonly whole: boolean;
+      /** True where masks stand in it for what is not known any more. */
+      readonly redacted?: boolean;
     }
   | { readonly encoding: "binary"; readonly bytes: Uint8Array; readonly whole: boolean };
 

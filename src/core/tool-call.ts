@@ -15,15 +15,23 @@ export type CallOutcome = z.infer<typeof CallOutcome>;
 export const Provenance = z.enum(["recorded", "reported"]);
 export type Provenance = z.infer<typeof Provenance>;
 
+const redacted = { redacted: z.boolean().optional() };
+
 /**
  * Arguments or a result. "json": the whole value, as canonical JSON text. "text": the whole value, which is no JSON that can be
- * read without loss. "cut": only its head was kept; `sizeBytes` is how large it was, as far as that is known.
+ * read without loss. "cut": only its head was kept; `sizeBytes` is how large it was, as far as that is known. `redacted`: secrets
+ * were removed from it.
  */
 export const CallValue = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("json"), text: z.string().min(1) }).readonly(),
-  z.object({ kind: z.literal("text"), text: z.string() }).readonly(),
+  z.object({ kind: z.literal("json"), text: z.string().min(1), ...redacted }).readonly(),
+  z.object({ kind: z.literal("text"), text: z.string(), ...redacted }).readonly(),
   z
-    .object({ kind: z.literal("cut"), head: z.string(), sizeBytes: z.int().min(0).optional() })
+    .object({
+      kind: z.literal("cut"),
+      head: z.string(),
+      sizeBytes: z.int().min(0).optional(),
+      ...redacted,
+    })
     .readonly(),
 ]);
 export type CallValue = z.infer<typeof CallValue>;
@@ -37,7 +45,9 @@ export const Sighting = z
     by: z.string().min(1).optional(),
     /** Orders the sightings of one recorder. Equal numbers: which came first is not known. */
     sequence: z.int().min(0),
+    /** The tool. `redacted`: a secret was removed from its name. */
     name: z.string().min(1),
+    ...redacted,
     arguments: CallValue.optional(),
     result: CallValue.optional(),
     outcome: CallOutcome,

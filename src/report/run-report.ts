@@ -41,6 +41,8 @@ export interface SealedBundle {
   readonly digest: Digest;
   readonly parts: number;
   readonly sizeBytes: number;
+  /** How many secrets a mask stands for; absent where that was not counted. */
+  readonly secretsRemoved?: number;
 }
 
 /** A location before or after, without its content. */

@@ -92,5 +92,7 @@ function sealedText(bundle: SealedBundle | null): readonly string[] {
   if (bundle === null) return [];
   const where = bundle.path === undefined ? "" : `${printable(bundle.path)}  `;
   const size = `${counted(bundle.parts, "part")}, ${byteSize(bundle.sizeBytes)}`;
-  return [`  sealed     ${where}${bundle.digest}  ${size}`];
+  const { secretsRemoved = 0 } = bundle;
+  const removed = secretsRemoved === 0 ? "" : `, ${counted(secretsRemoved, "secret")} removed`;
+  return [`  sealed     ${where}${bundle.digest}  ${size}${removed}`];
 }

@@ -1,9 +1,10 @@
 import type { ChangedOnly } from "../core/condition.ts";
-import type { EntryState, SurfaceEntry } from "../core/entry.ts";
+import { isNamedBy, type EntryState, type SurfaceEntry } from "../core/entry.ts";
 import { UpheldError } from "../core/errors.ts";
 import { gap, nonEmpty, type Gap, type GapCode } from "../core/gap.ts";
 import { parseGlob, type Glob } from "../core/glob.ts";
 import { rootOf, segmentsOf } from "../core/locator.ts";
+import { maskVariants } from "../core/mask.ts";
 import type { Observation } from "../core/observation.ts";
 import type { Decision, Need, Scorer, ScoringContext } from "../core/scorer.ts";
 import { refuted, undetermined, upheld, type EntryRef } from "../core/verdict.ts";
@@ -102,6 +103,7 @@ function judgeRoot(condition: ChangedOnly, observation: Observation): RootJudgme
       const permit = allowance.permits(place, entry);
       if (permit === true) continue;
       if (permit !== false) noise.push(permit);
+      else if (entry.redacted === true) gaps.push(gap("content_redacted", place));
       else if (difference === "change") counterexamples.push(refOf(place, entry, observation));
       else gaps.push(...difference.map((code) => gap(code, place)));
     }
@@ -170,11 +172,14 @@ function allowanceOf(condition: ChangedOnly, root: string): Allowance {
     globs,
     permits(uri, entry) {
       const isNewDirectory = entry.change === "created" && entry.now?.type === "directory";
-      if (globs.some((glob) => permits(glob, uri, isNewDirectory))) return true;
+      const readings = entry.redacted === true ? maskVariants(uri) : [uri];
+      if (readings.every((each) => globs.some((glob) => permits(glob, each, isNewDirectory))))
+        return true;
       // What is allowed of a whole is allowed of its parts.
-      const { partOf } = entry;
-      if (partOf !== undefined && globs.some((glob) => glob.matches(partOf))) return true;
-      return nameOf(uri) ?? false;
+      const { partOf, redacted } = entry;
+      if (partOf !== undefined && globs.some((glob) => isNamedBy(glob, { uri: partOf, redacted })))
+        return true;
+      return readings.length > 1 ? false : (nameOf(uri) ?? false);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { ContentRemoved } from "../core/condition.ts";
-import { holdsContent, type EntryState, type SurfaceEntry } from "../core/entry.ts";
+import { holdsContent, isNamedBy, type EntryState, type SurfaceEntry } from "../core/entry.ts";
 import { gap, nonEmpty, type Gap } from "../core/gap.ts";
 import type { Glob } from "../core/glob.ts";
 import type { Observation } from "../core/observation.ts";
@@ -77,7 +77,8 @@ function unknownAround(entry: SurfaceEntry): readonly Gap[] {
 }
 
 function movedFrom(entry: SurfaceEntry, glob: Glob, isExact: boolean): string | readonly Gap[] {
-  if (entry.from === undefined || !glob.matches(entry.from)) return [];
+  if (entry.from === undefined) return [];
+  if (!isNamedBy(glob, { uri: entry.from, redacted: entry.redacted })) return [];
   return lost(entry.from, entry.now, isExact);
 }
 

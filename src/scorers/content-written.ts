@@ -27,7 +27,8 @@ function decide(condition: ContentWritten, observation: Observation | undefined)
   const gaps: Gap[] = [...view.gaps];
   for (const entry of view.entries) {
     // What moved away from here is content of another location.
-    if (!isNamedBy(view.glob, { uri: entry.uri, partOf: entry.partOf })) continue;
+    const { uri, partOf, redacted } = entry;
+    if (!isNamedBy(view.glob, { uri, partOf, redacted })) continue;
     const found = judgeEntry(condition.matcher, entry);
     if (found === "witness") witnesses.push(refOf(entry, view));
     else gaps.push(...found);

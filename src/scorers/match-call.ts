@@ -1,6 +1,7 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import type { CallRequirement } from "../core/condition.ts";
 import { gap, type Gap } from "../core/gap.ts";
+import { holdsMask } from "../core/mask.ts";
 import { parseStrictJson } from "../core/strict-json.ts";
 import {
   argumentsOf,
@@ -8,6 +9,7 @@ import {
   outcomeOf,
   type CallValue,
   type Settled,
+  type Sighting,
   type ToolCall,
 } from "../core/tool-call.ts";
 
@@ -22,12 +24,23 @@ const NO: CallMatch = { value: "no" };
 
 /** Compares a call with a requirement: name, the named arguments by canonical JSON, outcome. */
 export function matchCall(requirement: CallRequirement, call: ToolCall): CallMatch {
-  if (!call.sightings.some((each) => each.name === requirement.name)) return NO;
-  const name = matchSettled(nameOf(call), requirement.name, call);
+  if (!call.sightings.some((each) => mayBeNamed(each, requirement.name))) return NO;
+  const name = matchName(requirement, call);
   const parts = [name, matchArguments(requirement, call), matchOutcome(requirement, call)];
   if (parts.some(({ value }) => value === "no")) return NO;
   const gaps = parts.flatMap((part) => (part.value === "maybe" ? part.gaps : []));
   return gaps.length === 0 ? YES : { value: "maybe", gaps };
+}
+
+/** A name from which a secret was removed could have been any. */
+function mayBeNamed({ name, redacted }: Sighting, wanted: string): boolean {
+  return redacted === true || name === wanted;
+}
+
+function matchName({ name }: CallRequirement, call: ToolCall): CallMatch {
+  if (call.sightings.some(({ redacted }) => redacted === true))
+    return maybe(gap("content_redacted", call.uri, { detail: "its name" }));
+  return matchSettled(nameOf(call), name, call);
 }
 
 function matchSettled(fact: Settled<string>, wanted: string, call: ToolCall): CallMatch {
@@ -77,7 +90,7 @@ function matchValue(
 ): CallMatch {
   switch (value.kind) {
     case "json":
-      return holdsAll(parseStrictJson(value.text), wanted) ? YES : NO;
+      return holdsAll(value, wanted, uri);
     case "text":
       return maybe(
         gap("evidence_kind_missing", uri, { detail: "the arguments were recorded as plain text" }),
@@ -87,13 +100,25 @@ function matchValue(
   }
 }
 
-function holdsAll(value: unknown, wanted: Readonly<Record<string, unknown>>): boolean {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+function holdsAll(
+  { text, redacted }: Extract<CallValue, { kind: "json" }>,
+  wanted: Readonly<Record<string, unknown>>,
+  uri: string,
+): CallMatch {
+  const value = parseStrictJson(text);
+  const isPartlyKnown = redacted === true;
+  const hidden = maybe(gap("content_redacted", uri, { detail: "arguments" }));
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return isPartlyKnown && typeof value === "string" && holdsMask(value) ? hidden : NO;
   const given = value as Readonly<Record<string, unknown>>; // a plain object of parsed JSON
-  return Object.entries(wanted).every(
-    ([name, expected]) =>
-      Object.hasOwn(given, name) && canonicalJson(given[name]) === canonicalJson(expected),
-  );
+  const parts = Object.entries(wanted).map(([name, expected]) => {
+    const found = Object.hasOwn(given, name) ? canonicalJson(given[name]) : undefined;
+    // An argument that is not there may be the one whose name is masked.
+    const told = found ?? Object.keys(given).join(" ");
+    if (isPartlyKnown && holdsMask(told)) return hidden;
+    return found === canonicalJson(expected) ? YES : NO;
+  });
+  return parts.find((part) => part.value === "no") ?? parts.find((part) => part !== YES) ?? YES;
 }
 
 function maybe(...gaps: readonly Gap[]): CallMatch {

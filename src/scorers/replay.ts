@@ -2,6 +2,7 @@ import { Condition } from "../core/condition.ts";
 import { NonReplayableObservationError, UpheldError, isUpheldError } from "../core/errors.ts";
 import { issuesOf } from "../core/issues.ts";
 import { rootOf } from "../core/locator.ts";
+import { holdsMask } from "../core/mask.ts";
 import type { Observation } from "../core/observation.ts";
 import type { ConversationScorable, ToolCallsScorable } from "../core/scorable.ts";
 import type { Need, ScoringContext } from "../core/scorer.ts";
@@ -12,7 +13,8 @@ import { mismatch } from "./surface-view.ts";
 /**
  * Decides a condition over stored observations, by the same code as live. `context` names every root of the run and its
  * conversation, so that leaving out an observation is noticed. Throws "not_replayable" where what is stored does not cover the
- * question: another location, candidates where a delta is needed, another scope, a root of which nothing is stored.
+ * question: another location, candidates where a delta is needed, another scope, a root of which nothing is stored, a secret
+ * of which only the mask was kept.
  */
 export function replay(
   condition: Condition,
@@ -23,6 +25,10 @@ export function replay(
   const parsed = Condition.safeParse(condition);
   if (!parsed.success)
     throw new UpheldError("expectation_invalid", issuesOf(parsed.error), { cause: parsed.error });
+  if (holdsMask(JSON.stringify(parsed.data)))
+    throw new NonReplayableObservationError(
+      "the question names a secret that was removed when the run was sealed: its verdict of then stands in scores.json",
+    );
   try {
     return decideCondition(parsed.data, context, (need) => findStored(need, observations), options);
   } catch (error) {

@@ -158,6 +158,7 @@ function holdsColumn(name: string, wanted: Cell, { row, unread }: EntryState, ur
       });
     return gap(unread?.code ?? "prior_content_unknown", uri, { detail: `column ${name}` });
   }
+  if (column.redacted === true) return gap("content_redacted", uri, { detail: `column ${name}` });
   if (column.cut === undefined) return holdsCell(column, wanted);
   return (
     typeof wanted === "string" && digestOf(new TextEncoder().encode(wanted)) === column.cut.sha256

@@ -59,13 +59,15 @@ function decide(condition: Said, observation: Observation | undefined): Decision
   return decided(refuted(), ["Every message was read, and none matches", asked, looked]);
 }
 
-function matchMessage(matcher: Matcher, { text, textTruncated }: Message): Finding {
+function matchMessage(matcher: Matcher, message: Message): Finding {
+  const { text, textTruncated, textRedacted: redacted = false } = message;
   const bytes = new TextEncoder().encode(text);
-  const sha256 = textTruncated || matcher.kind !== "digest" ? undefined : digestOf(bytes);
+  const isPart = textTruncated || redacted;
+  const sha256 = isPart || matcher.kind !== "digest" ? undefined : digestOf(bytes);
   return matchContent(
     matcher,
     { sizeBytes: bytes.length, sha256 },
-    { encoding: "utf-8", text, whole: !textTruncated },
+    { encoding: "utf-8", text, whole: !textTruncated, redacted },
   );
 }
 

@@ -3,6 +3,7 @@ import { NonReplayableObservationError } from "../core/errors.ts";
 import { gap, type Gap, type GapCode } from "../core/gap.ts";
 import { mayNameParts, type Glob } from "../core/glob.ts";
 import { rootOf, segmentsOf } from "../core/locator.ts";
+import { holdsMask } from "../core/mask.ts";
 import type { Extent, Observation, SurfacePayload } from "../core/observation.ts";
 import { globOfScorable, type Match, type SurfaceScorable } from "../core/scorable.ts";
 import type { Need } from "../core/scorer.ts";
@@ -107,7 +108,8 @@ function linkGaps(asked: Asked, glob: Glob, payload: SurfacePayload): readonly G
   if (links === undefined)
     return [gap("link_not_followed", asked.uri, { detail: "links on the way were not recorded" })];
   return links
-    .filter((link) => rootOf(link) === glob.root && !isElsewhere(glob, segmentsOf(link)))
+    .filter((link) => rootOf(link) === glob.root)
+    .filter((link) => holdsMask(link) || !isElsewhere(glob, segmentsOf(link)))
     .map((link) => gap("link_not_followed", link));
 }
 
@@ -149,11 +151,12 @@ const PLACED: ReadonlySet<GapCode> = new Set<GapCode>([
 
 /**
  * The one place that a gap is about, as the names on the way to it; undefined where it stands for several places, for a
- * pattern, or for a name that could not be written in full.
+ * pattern, or for a name that could not be written in full or from which a secret was removed.
  */
 export function placeOf(each: Gap, root: string): readonly string[] | undefined {
   if (!PLACED.has(each.code) || each.count !== 1) return undefined;
   if (rootOf(each.location) !== root || /[*?[\]{}\uFFFD\\]/.test(each.location)) return undefined;
+  if (holdsMask(each.location)) return undefined;
   return segmentsOf(each.location);
 }
 

@@ -48,7 +48,7 @@ interface Evidence {
   readonly views: readonly CallView[];
   readonly spans: readonly Span[];
   readonly counted: readonly CountedRequirement[];
-  /** Whether some recorder brought every call, and no other saw more than it. */
+  /** Whether some recorder brought every call, and no other can have seen more than it. */
   readonly isWhole: boolean;
   readonly isContradicted: boolean;
 }
@@ -89,10 +89,17 @@ function evidenceOf(condition: ToolsCalled, views: readonly CallView[]): Evidenc
     const isContradicted = ofViews.some(
       ({ view, perhaps }) => view.claimsAll && perhaps < fewest.length,
     );
-    return { span, fewest, most, isContradicted };
+    // Of calls that may be asked for, such a recorder may turn out to have fewer than another.
+    const mayBeContradicted = ofViews.some(
+      (own) =>
+        own.view.claimsAll &&
+        ofViews.some((other) => other !== own && own.sure.length < other.perhaps),
+    );
+    return { span, fewest, most, isContradicted, mayBeContradicted };
   });
   const isContradicted = sums.some((sum) => sum.isContradicted);
-  const isWhole = views.some((view) => view.isComplete) && !isContradicted;
+  const mayBeContradicted = sums.some((sum) => sum.mayBeContradicted);
+  const isWhole = views.some((view) => view.isComplete) && !mayBeContradicted;
   const counted = sums.map((sum) => ({ ...sum, held: heldOf(sum, isWhole) }));
   return { condition, views, spans, counted, isWhole, isContradicted };
 }
