@@ -43,8 +43,8 @@ export interface CommandAgentOptions {
   readonly isolation?: Pick<Isolation, "wrap" | "outcome" | "end">;
 }
 
-/** How long output is waited for that a process which could not be found still holds open. */
-const DRAIN_MS = 500;
+/** How long a stream that a process which could not be found still holds open may be silent before it is left. */
+const SILENCE_MS = 500;
 /** How long processes that are ending anyway have, before they count as left behind. */
 const SETTLE_MS = 100;
 const POLL_MS = 10;
@@ -53,7 +53,7 @@ const POLL_MS = 10;
  * An agent that is a command. It gets a session and process group of its own, unless it is interactive: then it shares
  * ours, so that the terminal and its keys work as they do without us. Its standard output is the first reply and its
  * standard error the second, each only where there is any. When this process is killed, a guardian kills the agent.
- * Throws "argument_invalid". Gaps: "text_not_retained" where a stream held more than `maxReplyBytes` (default 262 144),
+ * Throws "argument_invalid". Gaps: "text_not_retained" where a stream held more than `maxReplyBytes` (default 262 144) or was open still,
  * "not_text", "evidence_kind_missing" where it was interactive.
  */
 export function commandAgent(command: readonly string[], options: CommandAgentOptions = {}): Agent {
@@ -111,7 +111,7 @@ async function runCommand(
   const streams = recordedStreams(started, options, maxReplyBytes);
   try {
     const ended = await seeToTheEnd(started, target, options, limit);
-    await drain(streams);
+    await drain(streams, limit);
     const record = recordOf(streams, options.interactive ?? false, ended.outcome);
     return { ...ended, durationMs: performance.now() - from, ...record };
   } finally {
@@ -196,11 +196,21 @@ function recordedStreams(
   });
 }
 
-async function drain(streams: readonly RecordedStream[]): Promise<void> {
-  const quiet = new AbortController();
+/** Until every stream has ended. One that a slow sink holds up is waited for in the turn's time; one that is silent is not. */
+async function drain(streams: readonly RecordedStream[], { signal }: TurnLimit): Promise<void> {
   const all = Promise.all(streams.map((stream) => stream.tee.done));
-  await Promise.race([all, sleep(DRAIN_MS, undefined, { signal: quiet.signal }).catch(() => {})]);
-  quiet.abort();
+  let before = -1;
+  for (;;) {
+    const bytes = streams.reduce((sum, { output }) => sum + output.totalBytes(), 0);
+    const heldUp = !signal.aborted && streams.some((stream) => stream.tee.isHeldUp());
+    if (bytes === before && !heldUp) return;
+    before = bytes;
+    const pause = new AbortController();
+    const silence = sleep(SILENCE_MS, "silent", { signal: pause.signal });
+    const next = await Promise.race([all, silence]);
+    pause.abort();
+    if (next !== "silent") return;
+  }
 }
 
 function recordOf(
@@ -210,8 +220,21 @@ function recordOf(
 ): { readonly replies: readonly Reply[]; readonly gaps: readonly Gap[] } {
   const said = streams.filter(({ output }) => output.totalBytes() > 0);
   const gaps = said.flatMap(({ location, output }) => output.gaps(location));
+  const cutOff = streams
+    .filter(({ tee: each }) => !each.hasEnded())
+    .map(({ location }) => stillOpen(location));
   const missing = interactive && outcome.kind !== "not_started" ? [unrecorded()] : [];
-  return { replies: said.map(({ output }) => output.reply()), gaps: [...gaps, ...missing] };
+  return {
+    replies: said.map(({ output }) => output.reply()),
+    gaps: [...gaps, ...cutOff, ...missing],
+  };
+}
+
+function stillOpen(location: string): Gap {
+  return gap("text_not_retained", location, {
+    detail: "it had not ended with the agent, and may have gone on",
+    remedy: "End every process that writes to it before the agent ends.",
+  });
 }
 
 function unrecorded(): Gap {

@@ -111,12 +111,16 @@ function decode(bytes: Uint8Array, cut: boolean): { text: string; valid: boolean
 export interface Tee {
   /** Fulfilled once the stream has ended, in whatever way. */
   readonly done: Promise<void>;
+  hasEnded(): boolean;
+  /** Whether the sink has not yet taken what it was given. */
+  isHeldUp(): boolean;
   stop(): void;
 }
 
 /** Hands every chunk on and keeps it. A sink that is slow slows the agent; one that is gone (a closed pipe) is left alone. */
 export function tee(stream: Readable, sink: Writable | undefined, output: ReplyOutput): Tee {
   let open = sink !== undefined;
+  let ended = false;
   const drop = (): void => {
     open = false;
     stream.resume();
@@ -129,10 +133,16 @@ export function tee(stream: Readable, sink: Writable | undefined, output: ReplyO
   });
   const done = new Promise<void>((resolve) => {
     const end = (): void => {
+      ended = true;
       sink?.off("error", drop).off("close", drop).off("drain", resume);
       resolve();
     };
     stream.once("close", end).on("error", () => {});
   });
-  return { done, stop: () => void stream.destroy() };
+  return {
+    done,
+    hasEnded: () => ended,
+    isHeldUp: () => open && sink?.writableNeedDrain === true,
+    stop: () => void stream.destroy(),
+  };
 }

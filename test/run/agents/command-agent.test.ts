@@ -179,6 +179,31 @@ describe("what a command says", () => {
     expect(bytes).toBe(3e6);
   });
 
+  test("waits for a sink that takes longer than a silence", async () => {
+    let bytes = 0;
+    const stuck = new Writable({
+      highWaterMark: 1024,
+      write(chunk: Buffer, _, done) {
+        bytes += chunk.length;
+        setTimeout(done, bytes === chunk.length ? 1_500 : 0);
+      },
+    });
+    const { replies, gaps } = await run(node("process.stdout.write('x'.repeat(2e5))"), {
+      stdout: stuck,
+    });
+    expect([bytes, replies[0]?.totalBytes, gaps]).toEqual([2e5, 2e5, []]);
+  });
+
+  test("that a process which cannot be found holds open is a gap, and not waited for", async (context) => {
+    context.skip(!linux, "setsid is of Linux");
+    const { replies, gaps } = await run(sh("echo said; env -i setsid sleep 20 & exit 0"));
+    expect(replies[0]?.text).toBe("said\n");
+    expect(gaps).toMatchObject([
+      { code: "text_not_retained", location: "reply (standard output)" },
+      { code: "text_not_retained", location: "reply (standard error)" },
+    ]);
+  });
+
   test("may lose its sink: the run goes on and the reply is whole", async () => {
     const gone = new Writable({
       write(_, __, done) {
