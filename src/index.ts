@@ -96,7 +96,7 @@ export {
   type FileWriteOptions,
 } from "./scorers/file-write-scorer.ts";
 export { builtInScorers, defineScorers, type Scorers } from "./scorers/registry.ts";
-export { NOISE, type NoiseName } from "./scorers/noise.ts";
+export { NOISE, type NoiseName } from "./core/noise.ts";
 export { replay, contextOfObservations } from "./scorers/replay.ts";
 export { scoreLive, type ScoreOptions, type ScoreStamp, type Scored } from "./scorers/score.ts";
 export {

@@ -1,6 +1,7 @@
 import type { EntryState, SurfaceEntry } from "../core/entry.ts";
 import type { Change } from "../core/change.ts";
 import { segmentsOf } from "../core/locator.ts";
+import { noiseOf, type NoiseName } from "../core/noise.ts";
 import type { Observation } from "../core/observation.ts";
 import { byteSize, count, counted, cut } from "./bounds.ts";
 import { foldTree, type FoldedLine } from "./fold-tree.ts";
@@ -28,9 +29,12 @@ const ORDER: readonly Change[] = ["created", "modified", "deleted", "moved", "to
 interface PlacedEntry {
   readonly segments: readonly string[];
   readonly entry: SurfaceEntry;
+  readonly noise: NoiseName | undefined;
 }
 
-/** The delta of one root: a line of counts, then at most `MAX_DELTA_LINES` lines, large groups folded. */
+const isNoise = ({ noise }: PlacedEntry): boolean => noise !== undefined;
+
+/** The delta of one root: a line of counts, then at most `MAX_DELTA_LINES` lines, large groups and noise folded. */
 export function deltaText(observation: Observation, paint: Paint): readonly string[] {
   const { payload } = observation;
   if (payload.kind !== "surface") return [];
@@ -39,8 +43,13 @@ export function deltaText(observation: Observation, paint: Paint): readonly stri
   const shown = worthALine(entries);
   const method = payload.attribution.method;
   const head = `  changed    ${summary(entries)}   ${root}:/  (${method})`;
-  const placed = shown.map((entry) => ({ segments: segmentsOf(entry.uri), entry }));
-  const { lines, left } = foldTree(placed, MAX_DELTA_LINES);
+  const noise = noiseOf(root);
+  const placed = shown.map((entry) => ({
+    segments: segmentsOf(entry.uri),
+    entry,
+    noise: noise(entry.uri),
+  }));
+  const { lines, left } = foldTree(placed, MAX_DELTA_LINES, isNoise);
   const width = Math.min(NAME_WIDTH, Math.max(0, ...lines.map((line) => nameOf(line).length)));
   return [
     head,
@@ -126,11 +135,18 @@ function lineText(line: FoldedLine<PlacedEntry>, width: number, paint: Paint): s
   const name = cut(nameOf(line), NAME_WIDTH).padEnd(width);
   if (line.kind === "folder") {
     const text = summary(line.items.map(({ entry }) => entry));
-    return `               ${paint.faint("*")} ${name}   ${text}`;
+    return `               ${paint.faint("*")} ${name}   ${text}${noiseText(line.items)}`;
   }
   const { entry } = line.item;
   const mark = paint.change(entry.change, MARKS[entry.change]);
   return `               ${mark} ${name}   ${detailOf(entry)}`.trimEnd();
+}
+
+/** By which names `@noise` would let a folder pass, where it would. */
+function noiseText(items: readonly PlacedEntry[]): string {
+  const names = new Set(items.map(({ noise }) => noise));
+  if (names.has(undefined)) return "";
+  return `   (@noise: ${[...names].join(", ")})`;
 }
 
 function detailOf(entry: SurfaceEntry): string {

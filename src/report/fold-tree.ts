@@ -26,13 +26,18 @@ type Node<T extends Placed> =
 
 /**
  * Shows items in at most `maxLines` lines: small directories are opened as long as there is room, large ones stay one
- * line with everything beneath them. Deterministic; the order is that of the paths.
+ * line with everything beneath them, and so do those that hold nothing else than what is `dull`. Deterministic; the order is
+ * that of the paths.
  */
-export function foldTree<T extends Placed>(items: readonly T[], maxLines: number): FoldedTree<T> {
+export function foldTree<T extends Placed>(
+  items: readonly T[],
+  maxLines: number,
+  dull: (item: T) => boolean = () => false,
+): FoldedTree<T> {
   const sorted = items.toSorted((left, right) => comparePaths(left.segments, right.segments));
   let nodes = nodesOf(sorted, 0);
   for (;;) {
-    const next = cheapest(nodes, maxLines - nodes.length);
+    const next = cheapest(nodes, maxLines - nodes.length, dull);
     if (next === undefined) break;
     nodes = nodes.flatMap((node) => (node === next.node ? next.inner : [node]));
   }
@@ -53,11 +58,13 @@ export function foldTree<T extends Placed>(items: readonly T[], maxLines: number
 function cheapest<T extends Placed>(
   nodes: readonly Node<T>[],
   room: number,
+  dull: (item: T) => boolean,
 ): { readonly node: Node<T>; readonly inner: readonly Node<T>[] } | undefined {
   let best: { node: Node<T>; inner: readonly Node<T>[] } | undefined;
   for (const node of nodes) {
     if (node.kind === "item") continue;
     const { folder } = node;
+    if (folder.items.every(dull)) continue;
     if (folder.lines.length === 0) folder.lines = nodesOf(folder.items, folder.segments.length);
     const fits = folder.lines.length - 1 <= room;
     if (fits && folder.lines.length < (best?.inner.length ?? Infinity))

@@ -9,7 +9,7 @@ import type { Observation } from "../core/observation.ts";
 import type { Decision, Need, Scorer, ScoringContext } from "../core/scorer.ts";
 import { refuted, undetermined, upheld, type EntryRef } from "../core/verdict.ts";
 import { worldBefore } from "./content-removed.ts";
-import { noiseOf, type NoiseName } from "./noise.ts";
+import { noiseOf, type NoiseName } from "../core/noise.ts";
 import { counted, decided, tellCoverage, tellMethod } from "./rationale.ts";
 import { surfaceNeed, surfaceOf } from "./surface-need.ts";
 import { placeOf, viewOf, type SurfaceView } from "./surface-view.ts";

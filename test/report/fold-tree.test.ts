@@ -33,6 +33,19 @@ test.each([
   expect(linesOf(foldTree(placed(...paths), room))).toEqual(wanted);
 });
 
+test("a directory stays folded while it holds nothing else than what is dull", () => {
+  const dull = ({ segments }: Placed): boolean => segments.includes(".git");
+  const books = [".git/index", ".git/refs/a", ".git/refs/b"];
+  expect(linesOf(foldTree(placed("a", ...books), 20, dull))).toEqual([".git/ 3", "a"]);
+  const other = (item: Placed): boolean => dull(item) && !item.segments.includes("hooks");
+  expect(linesOf(foldTree(placed("a", ".git/hooks/x", ...books), 20, other))).toEqual([
+    ".git/hooks/x",
+    ".git/index",
+    ".git/refs/ 2",
+    "a",
+  ]);
+});
+
 test("every item stands on one line or is counted, and the room is kept", () => {
   const path = fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 5 });
   fc.assert(

@@ -85,6 +85,24 @@ test("3,412 files of one directory are one line", () => {
   expect(lines[0]).toContain("+ 3,413 files");
 });
 
+test("the books that git keeps are one line, and a new hook is another", () => {
+  const books = [
+    created("workspace:/.git/objects/3c/6d", file("x")),
+    modified("workspace:/.git/index", file("1"), file("2")),
+  ];
+  const work = modified("workspace:/a", file("1\n"), file("1\n2\n"));
+  const linesOf = (...entries: readonly SurfaceEntry[]): readonly string[] =>
+    textOf([deltaOf(...entries, work)]).slice(1, -1);
+  expect(linesOf(...books)).toEqual([
+    "               * /.git/   + 1 file   ~ 1 file   (@noise: git)",
+    "               ~ /a       +1 -0 lines",
+  ]);
+  const hook = created("workspace:/.git/hooks/post-commit", file("curl"));
+  expect(linesOf(...books, hook)).toContain(
+    "               + /.git/hooks/post-commit   4 B   text",
+  );
+});
+
 test("what could not be seen is bounded, with the count of the rest", () => {
   const gaps = Array.from({ length: 40 }, (_, at) =>
     gap("listing_failed", `workspace:/d${at}`, { detail: "EACCES" }),

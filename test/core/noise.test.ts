@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { expandBraces, parseGlob } from "../../src/core/glob.ts";
-import { NOISE, noiseOf } from "../../src/scorers/noise.ts";
+import { NOISE, noiseOf } from "../../src/core/noise.ts";
 
 const nameOf = noiseOf("workspace");
 

@@ -1,6 +1,6 @@
-import { expandBraces, parseGlob } from "../core/glob.ts";
-import { segmentsOf } from "../core/locator.ts";
-import { parseNamePattern } from "../core/name-pattern.ts";
+import { expandBraces, parseGlob } from "./glob.ts";
+import { segmentsOf } from "./locator.ts";
+import { parseNamePattern } from "./name-pattern.ts";
 
 /**
  * What `@noise` stands for: names under which programs keep their own books, by reason. Nothing is ignored unless `@noise`
