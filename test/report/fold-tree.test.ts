@@ -33,11 +33,12 @@ test.each([
   expect(linesOf(foldTree(placed(...paths), room))).toEqual(wanted);
 });
 
+const isGits = ({ segments }: Placed): boolean => segments.includes(".git");
+
 test("a directory stays folded while it holds nothing else than what is dull", () => {
-  const dull = ({ segments }: Placed): boolean => segments.includes(".git");
   const books = [".git/index", ".git/refs/a", ".git/refs/b"];
-  expect(linesOf(foldTree(placed("a", ...books), 20, dull))).toEqual([".git/ 3", "a"]);
-  const other = (item: Placed): boolean => dull(item) && !item.segments.includes("hooks");
+  expect(linesOf(foldTree(placed("a", ...books), 20, isGits))).toEqual([".git/ 3", "a"]);
+  const other = (item: Placed): boolean => isGits(item) && !item.segments.includes("hooks");
   expect(linesOf(foldTree(placed("a", ".git/hooks/x", ...books), 20, other))).toEqual([
     ".git/hooks/x",
     ".git/index",
