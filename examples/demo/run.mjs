@@ -1,18 +1,23 @@
 // @ts-check
-// `npm run demo`: the main job, on a real tree with a real agent program that does not tell the whole truth.
+// `npm run demo`: the main job, on a real tree and a real database, with agent programs that do not tell the whole truth.
 // Needs no model, service or credential. Exits 0 when every step showed what it should.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import Database from "libsql";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const upheld = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
-const agent = fileURLToPath(new URL("../agents/careless-agent.mjs", import.meta.url));
+const agents = fileURLToPath(new URL("../agents/", import.meta.url));
+const agent = join(agents, "careless-agent.mjs");
+const shopAgent = join(agents, "shop-agent.mjs");
 const folder = mkdtempSync(join(tmpdir(), "upheld-demo-"));
 const work = join(folder, "work");
 const bundle = join(folder, "run.upheld");
+const shop = join(folder, "shop.db");
+const calls = join(folder, "calls.jsonl");
 /** @type {string[]} */
 const wrong = [];
 
@@ -22,6 +27,17 @@ function plant(path, text, time) {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
   if (time !== undefined) utimesSync(file, new Date(time), new Date(time));
+}
+
+/** A shop of 200 orders, none of them touched yet. */
+function openShop() {
+  const database = new Database(shop);
+  database.exec(`
+    CREATE TABLE orders (id INTEGER PRIMARY KEY, status TEXT, total NUMERIC);
+    WITH RECURSIVE n(id) AS (VALUES (1) UNION ALL SELECT id + 1 FROM n WHERE id < 200)
+    INSERT INTO orders SELECT id, iif(id % 17 = 0, 'paid', 'pending'), id * 3.5 FROM n;
+  `);
+  database.close();
 }
 
 /** @param {string} text */
@@ -55,7 +71,8 @@ function shorten(text) {
   return text
     .replaceAll(bundle, "run.upheld")
     .replaceAll(`${here}/`, "")
-    .replaceAll(agent, "careless-agent.mjs")
+    .replaceAll(agents, "")
+    .replaceAll(`${folder}/`, "")
     .replaceAll(process.execPath, "node");
 }
 
@@ -111,6 +128,40 @@ try {
   bytes[at] = "R".charCodeAt(0);
   writeFileSync(bundle, bytes);
   run(["verify", bundle], { exit: 3, shows: ["NOT INTACT"] });
+
+  say("Another agent looks after a shop. It was to refund order 17 and to cancel order 42:");
+  openShop();
+  run(
+    [
+      "run",
+      "--db",
+      `shop=sqlite:${shop}`,
+      "--calls",
+      calls,
+      "--expect",
+      join(here, "shop-claims.yaml"),
+      "--",
+      process.execPath,
+      shopAgent,
+      shop,
+    ],
+    {
+      exit: 1,
+      shows: [
+        "status paid -> refunded",
+        "no change of that name was seen",
+        "upheld        says-cancelled",
+        "refuted       order-42-cancelled",
+        "upheld        order-17-refunded",
+        "upheld        no-other-row",
+      ],
+    },
+  );
+  process.stdout.write(`
+   upheld        the call was made, and its own account says that all went well
+   refuted       yet no row of order 42 changed: every row was compared, so that is proven
+   upheld        the refund is in the database, whatever anyone says of it
+`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

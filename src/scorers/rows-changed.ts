@@ -57,7 +57,7 @@ function decide(condition: RowsChanged, observation: Observation | undefined): D
   }
 }
 
-const NONE_FOUND = "Found: no such row, and every change is known";
+const NONE_FOUND = "No such row changed, and every change is known";
 
 function reasonsOf(gaps: readonly Gap[], { uri }: RowsChanged): NonEmpty<Gap> {
   return nonEmpty(gaps) ?? [gap("evidence_kind_missing", uri)];
