@@ -63,7 +63,7 @@ export const GAPS = {
     remedy: "Ask with a pattern that ends in /**.",
   },
   changed_during_read: {
-    meaning: "A file changed while it was read.",
+    meaning: "A file or table changed while it was read.",
     remedy: "Observe again when nothing writes to it.",
   },
   changed_during_walk: {

@@ -156,6 +156,11 @@ export function statementGap(uri: string, code: string): Gap {
       });
     case "57014":
       return gap("deadline_passed", uri, { detail: "the statement took too long (57014)" });
+    case "42703":
+    case "42P01":
+      return gap("changed_during_read", uri, {
+        detail: `the table was altered or dropped meanwhile (${code})`,
+      });
     case "42501":
       return gap("rows_hidden", uri, { detail: code });
     default:

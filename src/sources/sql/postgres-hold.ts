@@ -11,12 +11,15 @@ export interface HoldOptions {
 }
 
 /** Milliseconds between two looks at whether anyone waits for us. */
-const WATCH_INTERVAL_MS = 500;
+const WATCH_INTERVAL_MS = 200;
 
-/** Anyone that waits for the held transaction, or for this database to be left by everyone. */
+/**
+ * Anyone that waits for the held transaction, or for this database to be left by everyone. Asked of the locks, which every role
+ * sees: what another role's session waits for is hidden from a role that may only read.
+ */
 const WAITING = `
-SELECT 'a session waits for the held snapshot' FROM pg_stat_activity
-WHERE wait_event_type = 'Lock' AND $1::int4 = ANY (pg_blocking_pids(pid))
+SELECT 'a session waits for the held snapshot' FROM pg_locks
+WHERE NOT granted AND $1::int4 = ANY (pg_blocking_pids(pid))
 UNION ALL
 SELECT 'the database is to be dropped, renamed or copied' FROM pg_locks
 WHERE locktype = 'object' AND classid = 'pg_database'::regclass AND objid = $2::oid AND pid <> pg_backend_pid()
@@ -25,7 +28,7 @@ LIMIT 1`;
 
 /**
  * The world before a run: a transaction that sees it, on a connection of its own. It holds no lock on any table. A second
- * connection looks twice a second whether anyone waits for it, and lets it go the moment anyone does.
+ * connection looks five times a second whether anyone waits for it, and lets it go the moment anyone does.
  */
 export class HeldSnapshot implements AsyncDisposable {
   readonly client: SqlClient;
@@ -62,7 +65,7 @@ export class HeldSnapshot implements AsyncDisposable {
     const until = performance.now() + holdMs;
     this.#timer = setInterval(() => {
       if (performance.now() > until) this.#release(`held for ${holdMs / 1000} s`);
-      else void this.#watch([seen.pid, seen.database]);
+      else void this.#watch(seen.pid, seen.database);
     }, WATCH_INTERVAL_MS);
     this.#timer.unref();
   }
@@ -99,12 +102,16 @@ export class HeldSnapshot implements AsyncDisposable {
     return rows[0]?.[0] ?? "";
   }
 
-  async #watch(values: readonly [string, string]): Promise<void> {
+  async #watch(pid: string, database: string): Promise<void> {
     if (this.#busy || this.released !== undefined) return;
     this.#busy = true;
     try {
-      const { rows } = await this.#watcher.query(WAITING, values);
-      if (rows[0] !== undefined) this.#release(rows[0][0] ?? "");
+      const { rows } = await this.#watcher.query(WAITING, [pid, database]);
+      if (rows[0] === undefined) return;
+      this.#released = rows[0][0] ?? "";
+      // A statement that runs on it would not notice that its client is gone.
+      await this.#watcher.query("SELECT pg_terminate_backend($1::int4)::text", [pid]);
+      this.#release(this.#released);
     } catch (error) {
       // Whether anyone waits is not known any more.
       this.#release(`whether anyone waits for it could not be seen (${sqlCode(error)})`);
