@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, closeSync, constants, openSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -9,6 +9,16 @@ export function isInstalled(program) {
   return (process.env.PATH ?? "")
     .split(delimiter)
     .some((folder) => isExecutable(join(folder, program)));
+}
+
+/** The version of each program that is installed, as it tells it itself. */
+export function versionsOf(programs) {
+  return Object.fromEntries(
+    programs.filter(isInstalled).map((program) => {
+      const { stdout } = spawnSync(program, ["--version"], { encoding: "utf8" });
+      return [program, /\d+(\.\d+)+/.exec(stdout ?? "")?.[0] ?? "of unknown version"];
+    }),
+  );
 }
 
 function isExecutable(path) {

@@ -1,9 +1,9 @@
 // node bench/run.mjs [--only a,c] [--pairs 5] [--scale 1] [--dir FOLDER] [--json FILE] [--doc FILE]
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { isInstalled, measure, stopRunning, summarize } from "./measure.mjs";
+import { isInstalled, measure, stopRunning, summarize, versionsOf } from "./measure.mjs";
 import { row as delta } from "./rows/a-delta.mjs";
 import { row as contentAgainstRg } from "./rows/b-content-against-rg.mjs";
 import { row as contentAgainstPython } from "./rows/c-content-against-python.mjs";
@@ -14,6 +14,7 @@ import { formatTable } from "./table.mjs";
 import { openTrees } from "./trees.mjs";
 
 const ROWS = [delta, contentAgainstRg, contentAgainstPython, isolate, memory, rows];
+const PEERS = ["rg", "python3", "sha256sum", "find", "diff", "psql"];
 // change-tree.mjs changes files among the first 1,000.
 const FEWEST_FILES = 1000;
 
@@ -54,6 +55,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
   });
 }
 
+const loadBefore = loadOf();
 const startedAt = new Date().toISOString();
 const results = [];
 try {
@@ -108,11 +110,24 @@ async function compare(row, ...sides) {
     }
   }
   const [first, second] = sides.map((side, index) => describe(side, samples[index]));
-  const ratio =
-    first &&
-    second &&
-    summarize(samples[0].map((sample, turn) => sample.seconds / samples[1][turn].seconds));
-  return { first, second, ratio, notes: reasons.filter((reason) => reason !== undefined) };
+  const both = first && second;
+  const ratio = both && summarize(ratiosOf(samples, "seconds"));
+  const cpuRatio = both && summarize(ratiosOf(samples, "cpuSeconds"));
+  return {
+    first,
+    second,
+    ratio,
+    cpuRatio,
+    notes: reasons.filter((reason) => reason !== undefined),
+  };
+}
+
+/** Of each pair; absent where the figure is not known. */
+function ratiosOf([first, second], key) {
+  return first.flatMap((sample, turn) => {
+    const ratio = sample[key] / second[turn][key];
+    return Number.isFinite(ratio) ? [ratio] : [];
+  });
 }
 
 function whyNot({ name, missing, needs = [] }) {
@@ -151,6 +166,9 @@ function report() {
     platform: process.platform,
     arch: process.arch,
     cpus: availableParallelism(),
+    loadBefore,
+    loadAfter: loadOf(),
+    peers: versionsOf(PEERS),
   };
   const table = formatTable(results);
   process.stdout.write(`${table}\n`);
@@ -160,12 +178,21 @@ function report() {
       `${JSON.stringify({ startedAt, machine, pairs, scale, rows: results }, null, 2)}\n`,
     );
   if (options.doc) {
-    const { node, platform, arch, cpus } = machine;
-    writeSection(
-      options.doc,
-      `Node ${node}, ${platform} ${arch}, ${cpus} CPUs, ${pairs} pairs, scale ${scale}.\n\n${table}`,
-    );
+    writeSection(options.doc, `${machineLine(machine)}\n\n${table}`);
   }
+}
+
+function machineLine({ node, platform, arch, cpus, peers, ...load }) {
+  const others = Object.entries(peers).map(([program, version]) => `${program} ${version}`);
+  return [
+    `Node ${node}, ${platform} ${arch}, ${cpus} CPUs, ${pairs} pairs, scale ${scale}.`,
+    `Load of the machine before and after: ${load.loadBefore} and ${load.loadAfter}.`,
+    `Peers: ${others.join(", ")}.`,
+  ].join(" ");
+}
+
+function loadOf() {
+  return Number(loadavg()[0].toFixed(1));
 }
 
 /** Replaces what stands between the two marks in a document. */

@@ -7,6 +7,7 @@ const COLUMNS = [
   "second",
   "seconds",
   "ratio",
+  "CPU ratio",
   "peak MB",
   "aim",
   "met",
@@ -31,7 +32,7 @@ export function formatTable(results) {
   ].join("\n");
 }
 
-function cells({ id, title, name, files, first, second, ratio, aim, met }) {
+function cells({ id, title, name, files, first, second, ratio, cpuRatio, aim, met }) {
   return [
     id,
     `${title}: ${name}`,
@@ -41,6 +42,7 @@ function cells({ id, title, name, files, first, second, ratio, aim, met }) {
     second?.name ?? "-",
     spread(second?.seconds),
     spread(ratio),
+    spread(cpuRatio),
     [first, second].map((side) => side?.peakMb?.max.toFixed(0) ?? "-").join(" / "),
     aim.ratioAtMost === undefined
       ? `peak <= ${aim.peakMbAtMost} MB`
