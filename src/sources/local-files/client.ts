@@ -7,6 +7,11 @@ import { HELP, type HelpOrder } from "./second-thread.ts";
 /** How long an aborted task may take to say that it stopped, before the caller is told anyway. */
 const ABORT_GRACE_MS = 40;
 
+/**
+ * What a thread allocates is short-lived or in columns outside its heap: more room for the young only makes it touch more memory.
+ */
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 12 } as const;
+
 interface Waiting {
   readonly resolve: (result: Result) => void;
   readonly reject: (reason: unknown) => void;
@@ -88,6 +93,7 @@ export class WorkerClient {
   #spawn(): Worker {
     const worker = new Worker(threadUrl("worker"), {
       workerData: this.#root,
+      resourceLimits: THREAD_LIMITS,
       name: `upheld ${this.#root.name}`,
     });
     worker.on("message", (report: Report) => {
@@ -112,6 +118,7 @@ export class WorkerClient {
     const reader = new Worker(threadUrl("second-reader"), {
       workerData: { ...order, directory: this.#root.directory },
       transferList: [order.port],
+      resourceLimits: THREAD_LIMITS,
       name: `upheld ${this.#root.name}, helping`,
     });
     const state = new Int32Array(order.state);

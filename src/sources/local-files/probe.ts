@@ -1,4 +1,4 @@
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { Digest } from "../../core/ids.ts";
 import { matchContent } from "../../core/match-content.ts";
 import type { Matcher } from "../../core/matcher.ts";
@@ -53,9 +53,11 @@ function quickProbe(
   if (!/^[\x20-\x7e]+$/.test(matcher.value)) return undefined;
   const wanted = Buffer.from(matcher.value, "latin1");
   return (head, isWhole) => {
-    if (head.includes(0) || !isUtf8(isWhole ? head : withoutCut(head))) return undefined;
+    if (head.includes(0)) return undefined;
+    const ascii = isAscii(head);
+    if (!ascii && !isUtf8(isWhole ? head : withoutCut(head))) return undefined;
     if (head.includes(wanted)) return FOUND.present;
-    if (ASCII_IN_DISGUISE.some((letter) => head.includes(letter))) return undefined;
+    if (!ascii && ASCII_IN_DISGUISE.some((letter) => head.includes(letter))) return undefined;
     return isWhole ? FOUND.absent : FOUND.unknown;
   };
 }

@@ -20,20 +20,21 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const BIG = { bigint: true } as const;
 
 /** Names read from the system at a time. */
-const LIST_BATCH = 1024;
+const LIST_BATCH = 256;
 
 /**
- * Linux: a name below `/proc/self/fd/N` is looked up in the directory that handle N holds, whatever its path leads to by now.
+ * Linux: a name below `/proc/PID/fd/N` is looked up in the directory that handle N holds, whatever its path leads to by now.
  * With one component a time and no link followed this is as tight as openat. A trailing slash would undo O_NOFOLLOW:
  * names hold none. Throws the system's error where the root cannot be opened.
  */
 export function openProcRoot(directory: string): ConfinedRoot {
   const realPath = realpathSync.native(directory, "buffer").toString("latin1");
+  const handles = ownHandles();
   const fd = openSync(
     Buffer.from(realPath, "latin1"),
     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK,
   );
-  const root: Directory = { fd, prefix: `/proc/self/fd/${fd}` };
+  const root: Directory = { fd, prefix: `${handles}/${fd}` };
   const rootStat = fstatSync(fd, BIG);
   assertProc(root, rootStat);
   return {
@@ -59,12 +60,25 @@ export function openProcRoot(directory: string): ConfinedRoot {
   };
 }
 
+/** Where the handles of this process are. /proc/self leads there for all of its life, and would cost one more step each time. */
+function ownHandles(): string {
+  try {
+    return `/proc/${readlinkSync("/proc/self")}/fd`;
+  } catch (error) {
+    throw new Unconfined("there is no /proc/self", { cause: error });
+  }
+}
+
+function beside({ prefix }: Directory, fd: number): string {
+  return `${prefix.slice(0, prefix.lastIndexOf("/"))}/${fd}`;
+}
+
 /** Where /proc is hidden or another process's, the prefix would lead elsewhere. */
 function assertProc(root: Directory, stat: BigIntStats): void {
   const seen = statSync(root.prefix, { ...BIG, throwIfNoEntry: false });
   if (seen !== undefined && seen.dev === stat.dev && seen.ino === stat.ino) return;
   closeSync(root.fd);
-  throw new Unconfined("/proc/self/fd does not lead to the open handle");
+  throw new Unconfined("/proc does not lead to the open handle");
 }
 
 function component(parent: Directory, name: ByteName): string | Buffer {
@@ -75,13 +89,13 @@ function component(parent: Directory, name: ByteName): string | Buffer {
 
 function openDirectoryAt(parent: Directory, name: ByteName): Directory {
   const fd = openSync(component(parent, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
-  return { fd, prefix: `/proc/self/fd/${fd}` };
+  return { fd, prefix: beside(parent, fd) };
 }
 
 /** Up one level. Where that leads is the caller's to compare with what it knows of the parent. */
 function openParentOf(directory: Directory): Directory {
   const fd = openSync(`${directory.prefix}/..`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
-  return { fd, prefix: `/proc/self/fd/${fd}` };
+  return { fd, prefix: beside(directory, fd) };
 }
 
 /** The caller knows the type from the listing or from `stat`; O_NONBLOCK covers a change of type in between. */

@@ -195,6 +195,8 @@ export class FileReader {
         if (got === 0) break;
         used += got;
         meter.read(got);
+        // More was asked for: what stops just at its size has met the end.
+        if (used === size && size > 0) break;
       }
     } finally {
       allowance.giveBack(granted - used);
