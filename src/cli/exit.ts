@@ -42,6 +42,8 @@ const EXIT_OF_ERROR: Readonly<Record<ErrorCode, number>> = {
   bundle_invalid: EXIT.notIntact,
   state_invalid: EXIT.infrastructure,
   state_busy: EXIT.infrastructure,
+  storage_unavailable: EXIT.infrastructure,
+  address_unavailable: EXIT.infrastructure,
   internal: EXIT.internal,
 };
 

@@ -25,6 +25,8 @@ const COMMANDS: readonly (readonly [name: string, load: () => Promise<Command>])
   ["apply", async () => (await import("./settle.ts")).applyCommand],
   ["discard", async () => (await import("./settle.ts")).discardCommand],
   ["init", async () => (await import("./init.ts")).initCommand],
+  ["serve", async () => (await import("./serve.ts")).serveCommand],
+  ["token", async () => (await import("./token.ts")).tokenCommand],
   ["mcp-proxy", async () => (await import("./mcp-proxy.ts")).mcpProxyCommand],
 ];
 

@@ -32,6 +32,8 @@ export const ERROR_CODES = {
   bundle_invalid: "A file is not an evidence bundle that can be read.",
   state_invalid: "A stored baseline or run cannot be read.",
   state_busy: "Another process is at work on what this one would change.",
+  storage_unavailable: "The storage of blobs cannot be used, or is full.",
+  address_unavailable: "An address cannot be listened on.",
   internal: "A fault of this program.",
 } as const;
 

@@ -1,11 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ArtifactPolicy } from "../../evidence/artifact-kinds.ts";
+import { announcedArtifact } from "../../evidence/announced-artifact.ts";
 import { DELIVERY_ERRORS, type DeliveryError } from "../../evidence/delivery-answers.ts";
 import { MAX_RECEIPT_BYTES, type Receipt } from "../../evidence/receipt.ts";
 import { momentOf, strike, type CollectorFault } from "./fault.ts";
 import { CollectorLedger, type Decision } from "./ledger.ts";
-import { announcedArtifact, arrivedArtifact } from "./upload.ts";
+import { arrivedArtifact } from "./upload.ts";
 
 /** One request that came in, and what was decided about it. */
 export interface CollectorEvent {
@@ -134,7 +135,7 @@ class StandIn {
 
   async #artifact(request: IncomingMessage, hex: string): Promise<Outcome> {
     const digest = `sha256:${hex}`;
-    const announced = announcedArtifact(request, hex);
+    const announced = announcedArtifact(request.headers, hex);
     const refusal =
       announced === null
         ? "header_invalid"

@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DEFAULT_ARTIFACT_POLICY, type ArtifactPolicy } from "../evidence/artifact-kinds.ts";
+import { openFolderBlobs } from "../store/folder-blobs.ts";
+import type { Database } from "../store/database.ts";
+import type { BlobStore } from "../store/blob-store.ts";
+import { migrate } from "../store/migrations.ts";
+import { openPgliteDatabase } from "../store/pglite-database.ts";
+import { openPostgresDatabase } from "../store/postgres-database.ts";
+import { collectorApp } from "./app.ts";
+import { LOCAL_PROJECT, addProject, hasTokens } from "./auth.ts";
+import { listen, type Listening } from "./listen.ts";
+import { collectorMetrics } from "./metrics.ts";
+import { rateLimit } from "./rate-limit.ts";
+import type { Route } from "./route.ts";
+import { deliveryRoutes } from "./routes/delivery.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { tokenRoutes } from "./routes/tokens.ts";
+
+/** Where a collector keeps what it takes in. */
+export interface CollectorPlace {
+  /** The folder of the embedded database and of the blobs. */
+  readonly folder: string;
+  /** A Postgres server in place of the embedded database. */
+  readonly databaseUrl?: string | undefined;
+}
+
+export interface CollectorOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly version: string;
+  /** Requests a second that a project may send to this process. Default 500. */
+  readonly requestsPerSecond?: number | undefined;
+  /** What a job may deliver, where it differs from the default. */
+  readonly policy?: Partial<ArtifactPolicy> | undefined;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Everything that a collector keeps, open and of the newest schema. */
+export interface CollectorStore extends AsyncDisposable {
+  readonly database: Database;
+  readonly blobs: BlobStore;
+  /** A folder for large bodies on their way in. */
+  readonly incoming: string;
+}
+
+/** Opens the storage and brings its schema up to date. */
+export async function openCollectorStore(place: CollectorPlace): Promise<CollectorStore> {
+  const database =
+    place.databaseUrl === undefined
+      ? await openPgliteDatabase(join(place.folder, "database"))
+      : await openPostgresDatabase(place.databaseUrl);
+  try {
+    await migrate(database);
+    const blobs = await openFolderBlobs(join(place.folder, "blobs"));
+    const incoming = await mkdtemp(join(tmpdir(), "upheld-incoming-"));
+    return {
+      database,
+      blobs,
+      incoming,
+      async [Symbol.asyncDispose]() {
+        await rm(incoming, { recursive: true, force: true });
+        await database[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    await database[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+const REQUESTS_PER_SECOND = 500;
+
+/** Starts to answer. Without tokens it answers this machine alone, and nothing else may reach it. */
+export async function startCollector(
+  { database, blobs, incoming }: CollectorStore,
+  options: CollectorOptions,
+): Promise<Listening & { readonly isOpen: boolean }> {
+  const isOpen = !(await hasTokens(database));
+  if (isOpen) await addProject(database, LOCAL_PROJECT);
+  const metrics = collectorMetrics();
+  const perSecond = options.requestsPerSecond ?? REQUESTS_PER_SECOND;
+  const policy = { ...DEFAULT_ARTIFACT_POLICY, ...options.policy };
+  const routes: readonly Route[] = [
+    ...healthRoutes(database, metrics),
+    ...tokenRoutes(database),
+    ...deliveryRoutes({ statements: database, blobs, policy, incoming }, metrics),
+  ];
+  const app = collectorApp({
+    statements: database,
+    routes,
+    metrics,
+    rateLimit: rateLimit({ perSecond, burst: perSecond * 2 }, () => performance.now()),
+    version: options.version,
+    isOpen: () => isOpen,
+    onFailure: options.onFailure,
+  });
+  const listening = await listen(app, options);
+  return { ...listening, isOpen };
+}
