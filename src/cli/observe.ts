@@ -14,7 +14,8 @@ import { progressOn } from "./progress.ts";
 import { publish, refuseUnwritable } from "./publish.ts";
 import { givenLimits, LIMIT_OPTION, ROOT_OPTION, rootsOf, type NamedRoot } from "./roots.ts";
 import { readBaselineFolder, rootFolder } from "./saved-baseline.ts";
-import { hideDeclared, hideSecrets, SECRET_OPTION, secretsOfDatabases } from "./secrets.ts";
+import { hideDeclared, hideSecrets, SECRET_OPTION } from "./secrets.ts";
+import { secretsOfDatabases } from "../run/redactor-of-run.ts";
 import { WatchedRoots, type SavingSource } from "./watched-roots.ts";
 
 const OPTIONS = {

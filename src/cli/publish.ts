@@ -12,6 +12,7 @@ import type { EvidenceSealer } from "../evidence/statement.ts";
 import { runReport, type RunReport, type SealedBundle } from "../report/run-report.ts";
 import { reportText } from "../report/text.ts";
 import { redactRecord } from "../run/redact-record.ts";
+import { redactorOfRun } from "../run/redactor-of-run.ts";
 import { isBundle } from "../store/open-bundle.ts";
 import { writeBundle } from "../store/bundle-file.ts";
 import { sealInputOf } from "../evidence/record/evidence-file.ts";
@@ -21,7 +22,6 @@ import type { RunRecord } from "../evidence/record/run-record.ts";
 import type { CommandContext } from "./command.ts";
 import { exitOfAgent, exitOfSubGoals } from "./exit.ts";
 import type { Terminal } from "./terminal.ts";
-import { redactorOfRun } from "./secrets.ts";
 
 /** How a run is told: as text or as one JSON object, and into which bundle it is sealed. */
 export interface Publication {

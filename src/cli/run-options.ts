@@ -3,13 +3,14 @@ import type { DeclaredSecret } from "../evidence/declared-secret.ts";
 import type { Signer } from "../evidence/signer.ts";
 import type { EvidenceSealer } from "../evidence/statement.ts";
 import { validateClaims } from "../run/observe-run.ts";
+import { secretsOfDatabases } from "../run/redactor-of-run.ts";
 import type { AskedCalls } from "../run/call-recording.ts";
 import { readSigner } from "../store/key-file.ts";
 import { askedCalls, CALLS_OPTION, OTLP_OPTIONS } from "./call-options.ts";
 import { databasesOf, DB_HOLD_OPTION, DB_OPTION, holdOf, type NamedDatabase } from "./databases.ts";
 import { givenClaims } from "./given-claims.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";
-import { declaredSecrets, SECRET_OPTION, secretsOfDatabases } from "./secrets.ts";
+import { declaredSecrets, SECRET_OPTION } from "./secrets.ts";
 import {
   ATTRIBUTION_OPTION,
   givenLimits,

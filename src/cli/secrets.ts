@@ -1,11 +1,8 @@
-import { connectionSecrets } from "../evidence/connection-secrets.ts";
 import { MIN_SECRET_LENGTH, type DeclaredSecret } from "../evidence/declared-secret.ts";
-import { redactorOf, type Redactor, type TokenFinder } from "../evidence/redactor.ts";
-import { keyedHex, type RunSecret } from "../evidence/salt.ts";
 import { formatWords } from "../run/format-words.ts";
+import { redactorOfRun } from "../run/redactor-of-run.ts";
 import { newRunSecret } from "../store/run-secret.ts";
 import type { CommandContext } from "./command.ts";
-import type { NamedDatabase } from "./databases.ts";
 import { usage, type Parsed } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -39,25 +36,6 @@ export function declaredSecrets(
   });
 }
 
-/** The passwords in the addresses of databases are secrets, too, where they are long enough to be told from ordinary text. */
-export function secretsOfDatabases(databases: readonly NamedDatabase[]): readonly DeclaredSecret[] {
-  return databases.flatMap(({ name, url }) =>
-    connectionSecrets(url)
-      .map(({ start, end }) => url.slice(start, end))
-      .flatMap((value) => [value, decoded(value)])
-      .filter((value) => value.length >= MIN_SECRET_LENGTH)
-      .map((value) => ({ name: `database-${name}`, value })),
-  );
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 /** Keeps secrets out of everything that is printed from now on, errors too. */
 export function hideSecrets(secrets: readonly DeclaredSecret[], terminal: Terminal): void {
   terminal.hide(redactorOfRun(secrets, newRunSecret()).mask);
@@ -71,17 +49,4 @@ export function hideDeclared(
   const secrets = declaredSecrets(parsed, environment);
   hideSecrets(secrets, terminal);
   return secrets;
-}
-
-/** Removes secrets from a run's evidence and from what is printed of it; the run's secret names what was removed. */
-export function redactorOfRun(
-  secrets: readonly DeclaredSecret[],
-  secret: RunSecret,
-  findTokens?: TokenFinder,
-): Redactor {
-  return redactorOf({
-    secrets,
-    nameOf: (text) => keyedHex(secret, `mask ${text}`).slice(0, 12),
-    ...(findTokens === undefined ? {} : { findTokens }),
-  });
 }
