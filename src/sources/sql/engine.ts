@@ -11,6 +11,8 @@ export interface SqlEngine extends AsyncDisposable {
     attribution: "auto" | "exact" | "baseline" | "none",
     signal: AbortSignal | undefined,
   ): Promise<SqlBaseline>;
+  /** A world before in which there was nothing: each row that is there now differs from it. */
+  nothing(): SqlBaseline;
   save(baseline: SqlBaseline, folder: string): Promise<void>;
   open(folder: string): Promise<SqlBaseline>;
   observe(

@@ -30,6 +30,11 @@ export function postgresEngine(options: PostgresOptions): SqlEngine {
       const world = await naming(root, () => worldBefore(options, attribution));
       return baselineOf(world, timestampOf(BigInt(Date.now()) * 1_000_000n));
     },
+    nothing() {
+      const catalog = { tables: new Map(), leaves: new Map(), others: [] };
+      const world = { digest: digestOfTables([]), catalog, stored: new Map() };
+      return baselineOf(world, timestampOf(BigInt(Date.now()) * 1_000_000n));
+    },
     async save(baseline, folder) {
       const { catalog, stored, digest } = worldOf(baseline);
       const tables = [...catalog.tables.values()].map(({ oid, uri, definition, columns, key }) => ({

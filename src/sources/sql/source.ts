@@ -80,6 +80,11 @@ export class SqlSurfaceSource implements BaselineSource {
     return this.#hold(await this.#engine.baseline(this.#attribution, options.signal));
   }
 
+  /** A world before in which there was nothing: an observation over it holds every row, as created. */
+  nothing(): Baseline {
+    return this.#hold(this.#engine.nothing());
+  }
+
   /** Writes row digests into a folder of the caller's, for another process. */
   async saveBaseline(baseline: Baseline, folder: string): Promise<void> {
     await this.#engine.save(this.#of(baseline), folder);

@@ -68,6 +68,11 @@ export function sqliteEngine(options: SqliteOptions): SqlEngine {
         true,
       );
     },
+    nothing() {
+      const takenAt = timestampOf(BigInt(Date.now()) * 1_000_000n);
+      const known = { digest: Digest.parse(`sha256:${sha256("")}`), takenAt };
+      return baselineOf({ folder: "", file: undefined, isOpen: false }, known, false);
+    },
     async save(baseline, folder) {
       const { copy } = sqliteBaseline(baseline);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
