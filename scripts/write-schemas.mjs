@@ -9,7 +9,7 @@ import { inProject, runToEnd, toolScript } from "./project.mjs";
 
 /**
  * @typedef {import("zod").z.ZodType} Schema
- * @typedef {{ ExpectationFile: Schema, Condition: Schema, Matcher: Schema, Observation: Schema, Score: Schema, Run: Schema, Gap: Schema, Verdict: Schema, Identifier: Schema, Receipt: Schema, HarnessResult: Schema, Judgment: Schema, JudgeAnswer: Schema, JudgeIdentity: Schema }} Schemas
+ * @typedef {{ ExpectationFile: Schema, ScenarioFile: Schema, Condition: Schema, Matcher: Schema, Observation: Schema, Score: Schema, Run: Schema, Gap: Schema, Verdict: Schema, Identifier: Schema, Receipt: Schema, HarnessResult: Schema, Judgment: Schema, JudgeAnswer: Schema, JudgeIdentity: Schema }} Schemas
  */
 
 const documents = /** @type {const} */ ([
@@ -18,6 +18,7 @@ const documents = /** @type {const} */ ([
     "ExpectationFile",
     "What a user writes in claims.yaml: sub-goals, each with a condition or a text to judge.",
   ],
+  ["scenario", "ScenarioFile", "What a user writes in scenarios/NAME/scenario.yaml."],
   [
     "observation",
     "Observation",
@@ -92,6 +93,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const files = [
     "core/expectation",
     "core/condition",
+    "suite/scenario",
     "core/matcher",
     "core/observation",
     "core/score",

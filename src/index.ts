@@ -169,3 +169,6 @@ export { newRunSecret } from "./store/run-secret.ts";
 export { nodeHasher } from "./store/hasher.ts";
 export { runReport, type ReportInput, type RunReport } from "./report/run-report.ts";
 export { reportText, type TextInput } from "./report/text.ts";
+export { defineConfig, type SuiteConfig } from "./suite/config.ts";
+export { ScenarioFile } from "./suite/scenario.ts";
+export { type CheckWorld, type GivenCall } from "./suite/given-world.ts";

@@ -20,6 +20,7 @@ const EXIT_OF_ERROR: Readonly<Record<ErrorCode, number>> = {
   glob_invalid: EXIT.usage,
   matcher_invalid: EXIT.usage,
   expectation_invalid: EXIT.usage,
+  suite_invalid: EXIT.usage,
   json_invalid: EXIT.usage,
   kind_unknown: EXIT.usage,
   kind_registered_twice: EXIT.internal,

@@ -12,6 +12,7 @@ import { processTerminal, type Terminal } from "./terminal.ts";
 /** Each command is loaded when it is asked for: most of a start is loading. */
 const COMMANDS: readonly (readonly [name: string, load: () => Promise<Command>])[] = [
   ["run", async () => (await import("./run.ts")).runCommand],
+  ["test", async () => (await import("./test.ts")).testCommand],
   ["baseline", async () => (await import("./baseline.ts")).baselineCommand],
   ["observe", async () => (await import("./observe.ts")).observeCommand],
   ["score", async () => (await import("./score.ts")).scoreCommand],

@@ -9,6 +9,7 @@ export const ERROR_CODES = {
   matcher_invalid:
     "A matcher asks for something that no content could answer, such as an empty text.",
   expectation_invalid: "The expectation is not of the published form.",
+  suite_invalid: "A suite, or a file of one of its scenarios, is not of the published form.",
   json_invalid: "A text is not the JSON that is accepted here, or a value has no JSON form.",
   kind_unknown: "A tag names no registered kind.",
   kind_registered_twice: "Two definitions claim one tag.",

@@ -177,6 +177,10 @@ export const GAPS = {
     meaning: "There was nothing to decide.",
     remedy: "State at least one condition.",
   },
+  check_broken: {
+    meaning: "The check itself failed. This says nothing of the agent.",
+    remedy: "Mend the check.",
+  },
   check_runtime_missing: {
     meaning: "The program that runs this check is not there.",
     remedy: "Install it.",

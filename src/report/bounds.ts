@@ -35,3 +35,34 @@ export function cut(text: string, width: number): string {
   const characters = Array.from(text);
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join("")}…`;
 }
+
+/** How many of a whole hold: at least `lower` of all, at most `upper`; what is not known counts against one and for the other. */
+export interface Interval {
+  readonly lower: number;
+  readonly upper: number;
+  readonly decided: number;
+  readonly total: number;
+}
+
+/** The share that holds, as an interval; null where nothing was asked, which is no share at all. */
+export function intervalOf(held: readonly (boolean | null)[]): Interval | null {
+  const total = held.length;
+  if (total === 0) return null;
+  const as = held.filter((each) => each === true).length;
+  const open = held.filter((each) => each === null).length;
+  return { lower: as / total, upper: (as + open) / total, decided: total - open, total };
+}
+
+/** "60 % to 90 %", "100 %", "nothing was asked". Rounded away from certainty: only all is 100 %, only none 0 %. */
+export function intervalText(interval: Interval | null): string {
+  if (interval === null) return "nothing was asked";
+  const lower = percent(interval.lower, Math.floor);
+  const upper = percent(interval.upper, Math.ceil);
+  if (interval.decided < interval.total) return `${lower} to ${upper}`;
+  const round = interval.lower > 0.5 ? Math.floor : Math.ceil;
+  return percent(interval.lower, round);
+}
+
+function percent(share: number, round: (value: number) => number): string {
+  return `${round(share * 100)} %`;
+}

@@ -10,11 +10,16 @@ const MAX_GAP_LINES = 10;
 /** One line a sub-goal, and a line that counts them. */
 export function verdictText(subGoals: readonly ReportedSubGoal[], paint: Paint): readonly string[] {
   if (subGoals.length === 0) return [];
-  const width = Math.max(...subGoals.map(({ name }) => name.length));
-  return [
-    ...subGoals.flatMap((subGoal) => subGoalText(subGoal, width, paint)),
-    `  ${summaryOf(subGoals)}`,
-  ];
+  return [...subGoalLines(subGoals, paint), `  ${summaryOf(subGoals)}`];
+}
+
+/** One line a sub-goal. */
+export function subGoalLines(
+  subGoals: readonly ReportedSubGoal[],
+  paint: Paint,
+): readonly string[] {
+  const width = Math.max(0, ...subGoals.map(({ name }) => name.length));
+  return subGoals.flatMap((subGoal) => subGoalText(subGoal, width, paint));
 }
 
 function subGoalText(subGoal: ReportedSubGoal, width: number, paint: Paint): readonly string[] {

@@ -152,6 +152,7 @@ test("help is printed for each command, with examples", async () => {
   const commands = [...stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name = ""]) => name);
   expect(commands).toEqual([
     "run",
+    "test",
     "baseline",
     "observe",
     "score",

@@ -18,12 +18,14 @@ import { HarnessResult } from "../../src/evidence/harness-result.ts";
 import { Receipt } from "../../src/evidence/receipt.ts";
 import { JudgeAnswer } from "../../src/judge/answer.ts";
 import { JudgeIdentity, Judgment } from "../../src/judge/judgment.ts";
+import { ScenarioFile } from "../../src/suite/scenario.ts";
 import { created, file, observe } from "../worlds/observations.ts";
 
 const written = (path: string): string =>
   readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 const schemas = schemaFiles({
   ExpectationFile,
+  ScenarioFile,
   Condition,
   Matcher,
   Observation,
