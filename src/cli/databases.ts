@@ -73,6 +73,7 @@ export function databaseSourceOf(
     readonly wish: WishedAttribution;
     readonly holdMs?: number | undefined;
     readonly scratch?: string | undefined;
+    readonly keepsMoment?: boolean | undefined;
   },
 ): SqlSurfaceSource {
   return new SqlSurfaceSource(
@@ -81,6 +82,7 @@ export function databaseSourceOf(
       limits: { ...limits, ...baselineLimits },
       attribution: how.wish === "window" ? "none" : how.wish,
       ...(how.holdMs === undefined ? {} : { holdMs: how.holdMs }),
+      keepsMoment: how.keepsMoment ?? false,
       ...(how.scratch === undefined ? {} : { folder: how.scratch }),
     },
   );

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { ExpectationFile } from "../core/expectation.ts";
 import { Timestamp } from "../core/timestamp.ts";
 import type { DeclaredSecret } from "../evidence/declared-secret.ts";
+import { captureLimits } from "../run/capture-world.ts";
 import { observeRun, validateClaims, type ObservedRoot } from "../run/observe-run.ts";
 import { storedCalls } from "../run/call-recording.ts";
 import { CALLS_OPTION } from "./call-options.ts";
@@ -138,7 +139,10 @@ async function observeSince(
   const wish = folder === undefined ? "window" : "auto";
   const wishes = new Map([...roots, ...databases].map(({ name }) => [name, wish] as const));
   const limits = givenLimits(parsed);
-  await using watched = new WatchedRoots(roots, { limits, wishes, databases });
+  const save = parsed.one("save");
+  const capture = save === undefined ? undefined : captureLimits(limits.limits);
+  const keepsMoment = capture !== undefined;
+  await using watched = new WatchedRoots(roots, { limits, wishes, databases, keepsMoment });
   const observed = await Promise.all(watched.roots.map((root) => withBaseline(root, folder)));
   const clock = clockOf(roots);
   const now = clock();
@@ -153,6 +157,7 @@ async function observeSince(
       scope: { window: [from, now] },
       claims,
       calls: storedCalls(parsed.one("calls"), { attemptId, clock, limits: limits.limits, from }),
+      capture,
     },
     {
       clock,
@@ -161,8 +166,7 @@ async function observeSince(
     },
   );
   progress.clear();
-  const [json, save] = [parsed.flag("json"), parsed.one("save")];
-  return await publish(record, { json, save, secrets }, context);
+  return await publish(record, { json: parsed.flag("json"), save, secrets }, context);
 }
 
 async function withBaseline(

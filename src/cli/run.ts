@@ -4,6 +4,7 @@ import type { Agent, EndedProcesses, Prompt } from "../run/agent.ts";
 import type { Clock } from "../run/clock.ts";
 import { commandAgent } from "../run/agents/command-agent.ts";
 import { endpointAgent } from "../run/agents/endpoint-agent.ts";
+import { captureLimits } from "../run/capture-world.ts";
 import type { Isolation } from "../run/isolation/isolate.ts";
 import { recordRun, type RecordedAttempt, type RunStep } from "../run/record.ts";
 import { counted } from "../report/bounds.ts";
@@ -122,7 +123,9 @@ async function recordAsked(
   const { limits, wishes, databases, holdMs } = asked;
   const attemptId = attemptOf(runId);
   const isCommand = asked.agent.kind === "command";
-  const how = { limits, wishes, isolation, signal, databases, holdMs, scratch };
+  const capture = asked.save === undefined ? undefined : captureLimits(limits.limits);
+  const keepsMoment = capture !== undefined;
+  const how = { limits, wishes, isolation, signal, databases, holdMs, scratch, keepsMoment };
   await using watched = new WatchedRoots(asked.roots, how);
   await using recording = await recordCalls(asked.calls, {
     attemptId,
@@ -149,6 +152,7 @@ async function recordAsked(
     claims: asked.claims,
     calls: recording.calls,
     timeoutMs: asked.timeoutMs,
+    capture,
   };
   try {
     return await recordRun(plan, {

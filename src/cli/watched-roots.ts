@@ -19,6 +19,8 @@ export interface WatchOptions {
   readonly holdMs?: number | undefined;
   /** Where copies of databases are kept during the run, outside of every root. */
   readonly scratch?: string | undefined;
+  /** Whether the world at the end will be asked for: it is then of the moment that was observed. */
+  readonly keepsMoment?: boolean;
 }
 
 /** A source whose baseline can be kept for another process. */
@@ -60,10 +62,10 @@ export class WatchedRoots implements AsyncDisposable {
 
 function watchDatabase(
   database: NamedDatabase,
-  { wishes, limits, holdMs, scratch }: WatchOptions,
+  { wishes, limits, holdMs, scratch, keepsMoment }: WatchOptions,
 ): WatchedRoot & { readonly source: SavingSource } {
   const wish = wishes?.get(database.name) ?? "auto";
-  const source = databaseSourceOf(database, limits, { wish, holdMs, scratch });
+  const source = databaseSourceOf(database, limits, { wish, holdMs, scratch, keepsMoment });
   return { name: database.name, surface: "sql", source, takesBaseline: wish !== "window" };
 }
 

@@ -39,13 +39,13 @@ export const withholdCommand: Command = {
     await requireIntact(file, bundle, { signal });
     const copy = await withholdParts(bundle, titles, { hasher: nodeHasher });
     await writeBundle(out, copy, { as: formOf(file), signal });
-    const { digest } = copy;
+    const { digest, withheld } = copy;
     const text = [
-      `  withheld   ${titles.map(printable).join(", ")}`,
+      `  withheld   ${withheld.map(printable).join(", ")}`,
       `  written    ${printable(out)}  ${digest}`,
       "",
     ].join("\n");
-    const json = { path: out, digest, withheld: titles };
+    const json = { path: out, digest, withheld };
     terminal.out(parsed.flag("json") ? `${JSON.stringify(json)}\n` : text);
     return EXIT.asExpected;
   },

@@ -60,6 +60,21 @@ export const LIMITS = {
     value: 100_000,
     beyond: "row_limit_exceeded",
   },
+  maxWorldRows: {
+    unit: "rows of a table that are sealed of the world at the end of a run",
+    value: 40,
+    beyond: "count: rowsTotal",
+  },
+  maxWorldBytes: {
+    unit: "bytes of canonical JSON that the world at the end of a run may take in a bundle",
+    value: 131_072,
+    beyond: "count: omittedTables",
+  },
+  captureMs: {
+    unit: "milliseconds that reading the world at the end of a run may take, for each root",
+    value: 60_000,
+    beyond: "deadline_passed",
+  },
   clockSkewMs: {
     unit: "milliseconds by which a window is widened",
     value: 2_000,

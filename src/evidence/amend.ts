@@ -4,6 +4,7 @@ import type { BundleFile } from "./bundle.ts";
 import { fault, type Fault } from "./faults.ts";
 import type { Hasher } from "./hasher.ts";
 import { INDEX_FILE, layoutOf, type StatementFiles } from "./layout.ts";
+import { twinTitle } from "./record/part-titles.ts";
 import { RUN_REFERENCE, scenarioReference, SUITE_REFERENCE } from "./reference.ts";
 import { BUNDLE_LIMITS } from "./limits.ts";
 import { readStatement } from "./read-statement.ts";
@@ -63,18 +64,18 @@ export async function countersign(
 
 /**
  * Leaves parts out of an intact bundle of a run: the statement and its signatures stay, and the index names what is withheld.
- * Another part with the same bytes is withheld with it. Throws "argument_invalid" for a title that names no part with bytes.
+ * Another part with the same bytes is withheld with it, and so is the one that holds the same rows (`contents/` and `world/` of a
+ * root). Throws "argument_invalid" for a title that names no part with bytes.
  */
 export async function withholdParts(
   reader: BundleReader,
   titles: readonly string[],
   { hasher }: { readonly hasher: Hasher },
-): Promise<AmendedBundle> {
+): Promise<AmendedBundle & { readonly withheld: readonly string[] }> {
   const read = await readFiles(reader, hasher);
   const parts = storedParts(read.statements.flatMap((each) => each.parts ?? [])).filter(
     ({ state, digest }) => state !== "withheld" && !read.index.withheld.has(digest),
   );
-  const withheld = new Set(read.index.withheld);
   for (const title of titles) {
     const named = parts.filter((part) => part.title === title);
     if (named.length === 0)
@@ -82,9 +83,12 @@ export async function withholdParts(
         "argument_invalid",
         `${title} is no part that can be withheld (there are: ${parts.map((part) => part.title).join(", ")})`,
       );
-    for (const { digest } of named) withheld.add(digest);
   }
-  return amended({ ...read, index: { ...read.index, withheld } }, hasher);
+  const all = new Set(titles.flatMap((title) => [title, twinTitle(title) ?? title]));
+  const gone = parts.filter(({ title }) => all.has(title));
+  const withheld = new Set([...read.index.withheld, ...gone.map(({ digest }) => digest)]);
+  const copy = await amended({ ...read, index: { ...read.index, withheld } }, hasher);
+  return { ...copy, withheld: [...new Set(gone.map(({ title }) => title))] };
 }
 
 interface ReadFiles {

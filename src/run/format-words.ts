@@ -3,11 +3,12 @@ import { ExpectationFile } from "../core/expectation.ts";
 import { Observation } from "../core/observation.ts";
 import { Score } from "../core/score.ts";
 import { RunPart } from "../evidence/record/run-record.ts";
+import { World } from "../evidence/world/world.ts";
 
 /** The names and fixed values of which the evidence is made: a secret that is one of them could not be removed from it. */
 export function formatWords(): ReadonlySet<string> {
   const words = new Set<string>();
-  for (const schema of [Observation, Score, RunPart, ExpectationFile])
+  for (const schema of [Observation, Score, RunPart, ExpectationFile, World])
     collect(z.toJSONSchema(schema, { unrepresentable: "any", io: "input" }), words);
   return words;
 }

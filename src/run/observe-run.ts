@@ -11,6 +11,7 @@ import type {
   ObservationSource,
   ObserveOptions,
 } from "../core/source.ts";
+import type { WorldSource } from "../core/world.ts";
 import {
   contextOf,
   needsOf,
@@ -23,6 +24,7 @@ import { scoreLive } from "../scorers/score.ts";
 import { expectationOf } from "../scorers/sub-goal.ts";
 import type { RecordedRun, RunRecord } from "../evidence/record/run-record.ts";
 import type { TurnResult } from "./agent.ts";
+import { captureWorlds, type CaptureLimits } from "./capture-world.ts";
 import type { Clock } from "./clock.ts";
 
 /** How many names a source has met so far. */
@@ -33,7 +35,7 @@ interface ProgressOptions {
 }
 
 /** A source that can hold on to the world before a run, and says how far it is. */
-export interface RunSource extends ObservationSource {
+export interface RunSource extends ObservationSource, Partial<WorldSource> {
   baseline(
     options?: { readonly signal?: AbortSignal } & ProgressOptions,
   ): Promise<Baseline & { readonly entries?: number }>;
@@ -62,6 +64,8 @@ export interface Question {
   /** What was said during the run. */
   readonly conversation?: BoundConversation | undefined;
   readonly calls?: RunCalls | undefined;
+  /** Within which limits the world at the end is captured. Without them it is not. */
+  readonly capture?: CaptureLimits | undefined;
 }
 
 /** The tool calls of a run. `isWorthTelling`: whether there is anything to tell of where no claim asks for it. */
@@ -98,6 +102,7 @@ export async function observeRun(
   const isTold = question.calls?.isWorthTelling() ?? false;
   const alsoObserve = alwaysObserved(evidence, isTold);
   const { observations, scores } = await observeAndScore(question, evidence, alsoObserve, options);
+  const worlds = await captureWorlds(question, observations, options.signal);
   const isDelta = (each: Observation): boolean =>
     each.payload.kind === "surface" &&
     each.payload.extent === "delta" &&
@@ -110,6 +115,7 @@ export async function observeRun(
     deltas: observations.filter(isDelta),
     observations: observations.filter((each) => !isDelta(each)),
     ...(claims === undefined ? {} : { claims }),
+    ...(worlds.length === 0 ? {} : { worlds }),
     scores: (claims?.subGoals ?? []).flatMap(({ name }, index) => {
       const score = scores[index];
       return score === undefined ? [] : [{ subGoal: name, score }];

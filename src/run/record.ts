@@ -7,6 +7,7 @@ import type { Baseline } from "../core/source.ts";
 import type { Timestamp } from "../core/timestamp.ts";
 import type { RunRecord } from "../evidence/record/run-record.ts";
 import type { Agent, AgentRoot, Prompt, TurnResult } from "./agent.ts";
+import type { CaptureLimits } from "./capture-world.ts";
 import type { Clock } from "./clock.ts";
 import { conversationLog } from "./conversation-log.ts";
 import {
@@ -39,6 +40,8 @@ export interface RunPlan {
   /** Where the agent's tool calls are recorded. */
   readonly calls?: RunCalls | undefined;
   readonly timeoutMs?: number | undefined;
+  /** Within which limits the world at the end is captured. Without them it is not. */
+  readonly capture?: CaptureLimits | undefined;
 }
 
 /** A step of a run, told when it ends. */
@@ -94,6 +97,7 @@ export async function recordRun(plan: RunPlan, options: RecordOptions): Promise<
       claims: plan.claims,
       conversation: { scorable: { kind: "conversation", conversationId }, source: log },
       calls: plan.calls,
+      capture: plan.capture,
     },
     options,
   );

@@ -7,6 +7,7 @@ import { maskOfTexts, redactObservation } from "../evidence/redact-observation.t
 import { redactPlace } from "../evidence/redact-place.ts";
 import { redactValue } from "../evidence/redact-value.ts";
 import type { Redactor } from "../evidence/redactor.ts";
+import { redactWorld } from "../evidence/world/redact-world.ts";
 import { expectationOf } from "../scorers/sub-goal.ts";
 import type { RunRecord } from "../evidence/record/run-record.ts";
 
@@ -28,7 +29,7 @@ export async function redactRecord(record: RunRecord, redactor: Redactor): Promi
 function redacted(record: RunRecord, redactor: Redactor): RunRecord {
   const place = (uri: string): string => redactPlace(uri, redactor);
   const mask = maskOfTexts({ redactor, place });
-  const { claims, deltas, observations, scores, ...rest } = record;
+  const { claims, deltas, observations, scores, worlds, ...rest } = record;
   const needles = new Set(claims === undefined ? [] : needlesOf(claims, mask));
   const how = { redactor, place, needles };
   const told = claims === undefined ? undefined : redactClaims(claims, mask);
@@ -39,6 +40,9 @@ function redacted(record: RunRecord, redactor: Redactor): RunRecord {
   return {
     ...redactValue(rest, mask),
     ...(told === undefined ? {} : { claims: told }),
+    ...(worlds === undefined
+      ? {}
+      : { worlds: worlds.map((world) => redactWorld(world, { redactor, mask })) }),
     deltas: deltas.map((each) => redactObservation(each, how)),
     observations: observations.map((each) => redactObservation(each, how)),
     scores: scores.map(({ subGoal, score }) => {

@@ -1,10 +1,13 @@
 import { canonicalJsonBytes } from "../../core/canonical-json.ts";
 import { rootOf } from "../../core/locator.ts";
-import { gapsOf, type Observation } from "../../core/observation.ts";
+import type { Gap } from "../../core/gap.ts";
+import { acquisitionOf, gapsOf, type Observation } from "../../core/observation.ts";
 import type { ScoringScope } from "../../core/scope.ts";
 import { BUNDLE_LIMITS } from "../limits.ts";
 import type { RunSecret } from "../salt.ts";
 import type { PartInput, SealInput } from "../seal.ts";
+import { boundWorlds } from "../world/bound-worlds.ts";
+import type { World } from "../world/world.ts";
 import { ContentsSplit } from "./contents.ts";
 import { LinesParts } from "./lines-parts.ts";
 import {
@@ -14,6 +17,7 @@ import {
   observationsTitle,
   STEMS,
   TITLES,
+  worldTitle,
 } from "./part-titles.ts";
 import type { RunPart, RunRecord } from "./run-record.ts";
 import { veilOf, type Veil } from "./veil.ts";
@@ -36,7 +40,8 @@ export function sealInputOf(
   const { run } = record;
   const seen = [...record.deltas, ...record.observations];
   const veil = veilOf(seen, secret);
-  const parts = partsOf(record, seen, veil);
+  const worlds = boundedWorlds(record);
+  const parts = partsOf({ ...record, worlds }, seen, veil);
   const all = veil(seen);
   return {
     run: {
@@ -49,17 +54,52 @@ export function sealInputOf(
     scope: firstScope(all),
     limits: limitsOf(all),
     attribution: veil(record.deltas).flatMap(attributionOf),
-    coverage: all.map((each) => ({
-      source: `${each.source.name} ${each.id}`,
-      acquisition: each.acquisition,
-      gaps: gapsOf(each.payload),
-      gapsTotal: gapsOf(each.payload).reduce((sum, gap) => sum + gap.count, 0),
-    })),
+    coverage: [
+      ...all.map((each) => ({
+        source: `${each.source.name} ${each.id}`,
+        acquisition: each.acquisition,
+        ...gapsTold(gapsOf(each.payload)),
+      })),
+      ...worlds.map(({ root, gaps }) => ({
+        source: `world ${root}`,
+        acquisition: acquisitionOf(gaps),
+        ...gapsTold(gaps),
+      })),
+    ],
     parts,
   };
 }
 
-function partsOf(record: RunRecord, all: readonly Observation[], veil: Veil): readonly PartInput[] {
+function gapsTold(gaps: readonly Gap[]): {
+  readonly gaps: readonly Gap[];
+  readonly gapsTotal: number;
+} {
+  return { gaps, gapsTotal: gaps.reduce((sum, { count }) => sum + count, 0) };
+}
+
+/** All within the smallest of the bounds that they were captured under. */
+function boundedWorlds({ worlds = [] }: RunRecord): readonly World[] {
+  if (worlds.length === 0) return [];
+  return boundWorlds(worlds, Math.min(...worlds.map(({ bound }) => bound.maxBytes)));
+}
+
+/** The rows of its tables are counted where all of them are known. */
+function worldPart(world: World): PartInput {
+  const part = jsonPart(worldTitle(world.root), world);
+  const all = [...world.tables, ...world.omittedTables];
+  const isCounted = world.omittedUnnamed === 0 && all.every((each) => each.rowsTotal !== undefined);
+  if (part.state !== "present" || !isCounted) return part;
+  const shown = world.tables.reduce((sum, { rowsShown }) => sum + rowsShown, 0);
+  const total = all.reduce((sum, { rowsTotal = 0 }) => sum + rowsTotal, 0);
+  return { ...part, counts: { shown, total } };
+}
+
+function partsOf(
+  record: RunRecord & { readonly worlds: readonly World[] },
+  all: readonly Observation[],
+  veil: Veil,
+): readonly PartInput[] {
+  const { worlds } = record;
   const run: RunPart = {
     schemaVersion: 1,
     run: record.run,
@@ -73,6 +113,7 @@ function partsOf(record: RunRecord, all: readonly Observation[], veil: Veil): re
     ...(record.claims === undefined ? [] : [jsonPart(TITLES.claims, record.claims)]),
     ...lines.parts.map(({ title, lines: each }) => linesPart(title, each)),
     ...observed,
+    ...worlds.map(worldPart),
     jsonPart(
       TITLES.scores,
       { schemaVersion: 1, scores: veil(record.scores) },

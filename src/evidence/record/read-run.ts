@@ -8,7 +8,8 @@ import type { Hasher } from "../hasher.ts";
 import type { BundleReader } from "../reader.ts";
 import type { EvidenceStatement } from "../statement.ts";
 import { ContentsPart, rejoined, StoredEntries, type Contents } from "./contents.ts";
-import { contentsTitle, observationsName, TITLES } from "./part-titles.ts";
+import { World } from "../world/world.ts";
+import { contentsTitle, isWorldTitle, observationsName, TITLES } from "./part-titles.ts";
 import { readParts, type Parts } from "./read-parts.ts";
 import { RecordedScore, RunPart, type RunRecord } from "./run-record.ts";
 
@@ -62,8 +63,15 @@ export async function readRunRecord(
     ...(parts.json.has(TITLES.claims)
       ? { claims: parsePart(ExpectationFile, TITLES.claims, parts) }
       : {}),
+    ...worldsIn(parts),
     scores: parts.json.has(TITLES.scores) ? parsePart(Scores, TITLES.scores, parts).scores : [],
   };
+}
+
+function worldsIn(parts: Parts): Pick<RunRecord, "worlds"> {
+  const titles = parts.titles.filter((title) => isWorldTitle(title) && parts.json.has(title));
+  if (titles.length === 0) return {};
+  return { worlds: titles.map((title) => parsePart(World, title, parts)) };
 }
 
 function observationsIn(title: string, parts: Parts): readonly Observation[] {

@@ -4,6 +4,7 @@ import { ObservationId } from "../../core/ids.ts";
 import type { Observation } from "../../core/observation.ts";
 import { Run } from "../../core/run.ts";
 import { Score } from "../../core/score.ts";
+import type { World } from "../world/world.ts";
 
 /** A run whose agent was started by someone else has no `agent`. */
 export const RecordedRun = Run.unwrap().partial({ agent: true }).readonly();
@@ -41,4 +42,6 @@ export interface RunRecord {
   readonly observations: readonly Observation[];
   readonly claims?: ExpectationFile | undefined;
   readonly scores: readonly RecordedScore[];
+  /** What was there at the end, of each root that can show it. Absent where it was not captured. */
+  readonly worlds?: readonly World[] | undefined;
 }

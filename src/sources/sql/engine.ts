@@ -1,4 +1,5 @@
 import type { Baseline } from "../../core/source.ts";
+import type { WorldLook, WorldQuestion } from "../../core/world.ts";
 import type { LookLimits, SqlDelta } from "./delta.ts";
 
 /** The world before a run, as one kind of database holds on to it. */
@@ -20,4 +21,6 @@ export interface SqlEngine extends AsyncDisposable {
     limits: LookLimits,
     signal: AbortSignal | undefined,
   ): Promise<SqlDelta>;
+  /** What is there at the moment of the last look, where the engine was told to keep it. */
+  world(question: WorldQuestion, signal: AbortSignal | undefined): Promise<WorldLook>;
 }

@@ -7,6 +7,7 @@ import { readCatalog, type Catalog } from "./postgres-catalog.ts";
 import { databaseDelta } from "./postgres-delta.ts";
 import type { HeldSnapshot } from "./postgres-hold.ts";
 import { hasJustEnded, openGaps, openWriters } from "./postgres-open.ts";
+import type { PostgresMoment } from "./postgres-world.ts";
 import type { StoredTable } from "./row-digest.ts";
 
 /** The world before a run. */
@@ -23,6 +24,8 @@ export interface LookOptions {
   readonly root: string;
   readonly url: string;
   readonly statementTimeoutMs: number;
+  /** Takes over the connection of a look, with its transaction. Without it the connection is closed. */
+  readonly keep?: ((moment: PostgresMoment) => void) | undefined;
 }
 
 /** How often a look is taken again because a transaction ended in the middle of it. */
@@ -37,9 +40,7 @@ export async function lookAtPostgres(
 ): Promise<SqlDelta> {
   const { root } = options;
   try {
-    await using client = await connectPostgres(options.url, options);
-    using _ = destroyedBy(signal, client, before?.snapshot?.client);
-    return await look(client, before, root, limits);
+    return await connectedLook(before, options, limits, signal);
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof UpheldError) return unavailable(root, error.message);
@@ -48,12 +49,31 @@ export async function lookAtPostgres(
   }
 }
 
+async function connectedLook(
+  before: KnownWorld | undefined,
+  options: LookOptions,
+  limits: LookLimits,
+  signal: AbortSignal | undefined,
+): Promise<SqlDelta> {
+  const client = await connectPostgres(options.url, options);
+  let isKept = false;
+  try {
+    using _ = destroyedBy(signal, client, before?.snapshot?.client);
+    const { delta, catalog } = await look(client, before, options.root, limits);
+    options.keep?.({ client, catalog });
+    isKept = options.keep !== undefined;
+    return delta;
+  } finally {
+    if (!isKept) await client[Symbol.asyncDispose]();
+  }
+}
+
 async function look(
   client: SqlClient,
   before: KnownWorld | undefined,
   root: string,
   limits: LookLimits,
-): Promise<SqlDelta> {
+): Promise<{ readonly delta: SqlDelta; readonly catalog: Catalog }> {
   const writers = await openWriters(client);
   const isSettled = await beginLook(client);
   const catalog = await readCatalog(client, root);
@@ -62,11 +82,14 @@ async function look(
     ...(isSettled ? [] : [gap("transaction_open", `${root}:/`, { detail: "one after the other" })]),
   ];
   const base = { tables: catalog.tables.size, readBytes: 0, hidden: 0, metadata: told(catalog) };
-  if (before === undefined)
-    return { ...base, method: "none", entries: [], gaps: [gap("baseline_missing", `${root}:/`)] };
+  if (before === undefined) {
+    const gaps = [gap("baseline_missing", `${root}:/`)];
+    return { catalog, delta: { ...base, method: "none", entries: [], gaps } };
+  }
   const exact = await exactLook(client, before, catalog, limits);
   const found = exact ?? (await storedLook(client, before, catalog, { root, limits }));
-  return { ...base, ...found, gaps: [...open, ...found.gaps], baseline: before.digest };
+  const gaps = [...open, ...found.gaps];
+  return { catalog, delta: { ...base, ...found, gaps, baseline: before.digest } };
 }
 
 type Found = Pick<SqlDelta, "entries" | "gaps" | "hidden" | "method" | "reason">;
@@ -153,7 +176,8 @@ function told({ others }: Catalog): Readonly<Record<string, string>> {
   };
 }
 
-function destroyedBy(
+/** Drops connections when a signal is aborted, until it is disposed. */
+export function destroyedBy(
   signal: AbortSignal | undefined,
   ...clients: readonly (SqlClient | undefined)[]
 ): Disposable {

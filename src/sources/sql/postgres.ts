@@ -7,6 +7,7 @@ import { readCatalog, type Catalog } from "./postgres-catalog.ts";
 import { SIDE_BUDGET_BYTES, storeTables } from "./postgres-digests.ts";
 import { HeldSnapshot } from "./postgres-hold.ts";
 import { lookAtPostgres, type KnownWorld } from "./postgres-look.ts";
+import { KeptMoment } from "./postgres-moment.ts";
 import { digestOfTables, type StoredTable } from "./row-digest.ts";
 
 export interface PostgresOptions {
@@ -14,6 +15,7 @@ export interface PostgresOptions {
   readonly url: string;
   readonly statementTimeoutMs: number;
   readonly holdMs: number;
+  readonly keepsMoment: boolean;
 }
 
 interface PostgresBaseline extends SqlBaseline {
@@ -23,6 +25,8 @@ interface PostgresBaseline extends SqlBaseline {
 /** A Postgres server. */
 export function postgresEngine(options: PostgresOptions): SqlEngine {
   const { root } = options;
+  const kept = new KeptMoment(root);
+  const keep = options.keepsMoment ? kept.take : undefined;
   return {
     name: "postgres",
     async baseline(attribution, signal) {
@@ -55,11 +59,12 @@ export function postgresEngine(options: PostgresOptions): SqlEngine {
     observe: (baseline, limits, signal) =>
       lookAtPostgres(
         baseline === undefined ? undefined : worldOf(baseline),
-        options,
+        { ...options, keep },
         limits,
         signal,
       ),
-    [Symbol.asyncDispose]: () => Promise.resolve(),
+    world: (question, signal) => kept.world(question, signal),
+    [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose](),
   };
 }
 

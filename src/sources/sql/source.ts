@@ -10,6 +10,7 @@ import type {
   ObservationRequest,
   ObserveOptions,
 } from "../../core/source.ts";
+import type { WorldLook, WorldQuestion, WorldSource } from "../../core/world.ts";
 import { answerOf } from "./answer.ts";
 import type { SqlBaseline, SqlEngine } from "./engine.ts";
 import { postgresEngine } from "./postgres.ts";
@@ -31,6 +32,8 @@ export interface SqlOptions {
   readonly statementTimeoutMs?: number;
   /** Where copies of a SQLite file are kept while they are needed: outside of what is observed. */
   readonly folder?: string;
+  /** Whether the moment of the last observation stays open for `world`, until that or until the source is disposed. */
+  readonly keepsMoment?: boolean;
 }
 
 const VERSION = "1";
@@ -39,7 +42,7 @@ const VERSION = "1";
  * Reads the tables of one database. Nothing is written, no table is locked while an agent works, and every value is read as the
  * text that the server writes. Gaps: see docs/gaps.md. Throws "argument_invalid" on a bad name or address.
  */
-export class SqlSurfaceSource implements BaselineSource {
+export class SqlSurfaceSource implements BaselineSource, WorldSource {
   readonly #name: string;
   readonly #engine: SqlEngine;
   readonly #limits: Limits;
@@ -59,6 +62,7 @@ export class SqlSurfaceSource implements BaselineSource {
       holdMs: options.holdMs ?? 1_800_000,
       statementTimeoutMs: options.statementTimeoutMs ?? 600_000,
       folder: options.folder,
+      keepsMoment: options.keepsMoment ?? false,
     });
   }
 
@@ -109,6 +113,17 @@ export class SqlSurfaceSource implements BaselineSource {
     return requests.map((request) => answerOf(request, delta, look));
   }
 
+  /**
+   * Every table with how many rows it has and some of them, at the moment of the last observation: it has to be kept for this.
+   * Values beyond 8,192 characters are cut. Without a moment that was kept, a gap says so.
+   */
+  async world(
+    question: WorldQuestion,
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<WorldLook> {
+    return this.#engine.world(question, signal);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#engine[Symbol.asyncDispose]();
   }
@@ -149,11 +164,12 @@ function engineOf(
     readonly holdMs: number;
     readonly statementTimeoutMs: number;
     readonly folder: string | undefined;
+    readonly keepsMoment: boolean;
   },
 ): SqlEngine {
   if (/^postgres(ql)?:\/\//i.test(url)) return postgresEngine({ root: name, url, ...options });
   const file = /^sqlite:(?:\/\/)?(.+)$/is.exec(url)?.[1];
-  if (file !== undefined) return sqliteEngine({ root: name, file, folder: options.folder });
+  if (file !== undefined) return sqliteEngine({ root: name, file, ...options });
   throw new UpheldError(
     "argument_invalid",
     `the address of the database ${name} must start with postgres:// or sqlite:`,

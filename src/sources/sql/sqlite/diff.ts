@@ -75,7 +75,8 @@ function diff(database: SqliteDatabase, { root, maxRows }: DiffTask): DiffResult
   };
 }
 
-function encodingOf(database: SqliteDatabase): TextEncodingName {
+/** How the texts of a database are written in its file. */
+export function encodingOf(database: SqliteDatabase): TextEncodingName {
   const [row] = rowsOf(database, "PRAGMA main.encoding");
   const name = String(row?.["encoding"]).toLowerCase();
   return name === "utf-16le" || name === "utf-16be" ? name : "utf-8";

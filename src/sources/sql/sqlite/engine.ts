@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import { UpheldError } from "../../../core/errors.ts";
 import { gap, type Gap } from "../../../core/gap.ts";
@@ -14,13 +13,16 @@ import { sha256 } from "../place.ts";
 import type { CopyResult } from "./copy.ts";
 import type { DiffResult } from "./diff.ts";
 import { sqliteDriver } from "./driver.ts";
-import type { SqliteResult, SqliteTask } from "./worker.ts";
+import { KeptCopy } from "./kept-copy.ts";
+import { inThread } from "./thread.ts";
+import type { SqliteResult } from "./worker.ts";
 
 export interface SqliteOptions {
   readonly root: string;
   readonly file: string;
   /** Where copies are kept while they are needed; default the directory for temporary files. */
   readonly folder?: string | undefined;
+  readonly keepsMoment: boolean;
 }
 
 interface SqliteBaseline extends SqlBaseline {
@@ -43,6 +45,8 @@ const Saved = z.object({
 /** A SQLite file. It is copied with what belongs to it, and only copies are opened: looking leaves nothing beside it. */
 export function sqliteEngine(options: SqliteOptions): SqlEngine {
   const file = resolve(options.file);
+  const kept = new KeptCopy(options.root);
+  const keep = options.keepsMoment ? kept.take : undefined;
   return {
     name: "sqlite",
     async baseline(_attribution, signal) {
@@ -88,9 +92,12 @@ export function sqliteEngine(options: SqliteOptions): SqlEngine {
       writeFileSync(join(folder, "sqlite.json"), `${JSON.stringify(saved)}\n`, { mode: 0o600 });
     },
     open: (folder) => openSaved(resolve(folder)),
-    observe: (baseline, limits, signal) =>
-      look(options, baseline === undefined ? undefined : sqliteBaseline(baseline), limits, signal),
-    [Symbol.asyncDispose]: () => Promise.resolve(),
+    observe(baseline, limits, signal) {
+      const before = baseline === undefined ? undefined : sqliteBaseline(baseline);
+      return look({ ...options, keep }, before, limits, signal);
+    },
+    world: (question, signal) => kept.world(question, signal),
+    [Symbol.asyncDispose]: () => Promise.resolve(kept[Symbol.dispose]()),
   };
 }
 
@@ -128,19 +135,37 @@ function sqliteBaseline(baseline: SqlBaseline): SqliteBaseline {
 }
 
 async function look(
-  options: SqliteOptions,
+  options: SqliteOptions & { readonly keep: KeptCopy["take"] | undefined },
   before: SqliteBaseline | undefined,
   { maxRows }: LookLimits,
   signal: AbortSignal | undefined,
 ): Promise<SqlDelta> {
-  const { root } = options;
   const folder = await scratch(options);
+  let isKept = false;
+  try {
+    const now = await copyOf(resolve(options.file), folder, signal);
+    if (now.kind === "copied" || now.kind === "missing") {
+      isKept = options.keep !== undefined;
+      options.keep?.({ folder, file: now.kind === "copied" ? now.file : undefined });
+    }
+    return await compare(options, before, now, { maxRows, signal });
+  } finally {
+    if (!isKept) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function compare(
+  options: SqliteOptions,
+  before: SqliteBaseline | undefined,
+  now: CopyResult,
+  { maxRows, signal }: LookLimits & { readonly signal: AbortSignal | undefined },
+): Promise<SqlDelta> {
+  const { root } = options;
+  if (now.kind !== "copied" && now.kind !== "missing") return gone(root, now);
+  if (before === undefined) return missing(root);
   // A copy of the copy, since opening writes beside it and a baseline may be asked twice.
   const old = await scratch(options);
   try {
-    const now = await copyOf(resolve(options.file), folder, signal);
-    if (now.kind !== "copied" && now.kind !== "missing") return gone(root, now);
-    if (before === undefined) return missing(root);
     const { copy } = before;
     if (copy.file !== undefined) await cp(copy.folder, old, { recursive: true });
     const files = {
@@ -152,7 +177,7 @@ async function look(
     if (found.kind !== "diff") return gone(root, found);
     return deltaOf(root, before, now, found.result);
   } finally {
-    for (const each of [folder, old]) rmSync(each, { recursive: true, force: true });
+    rmSync(old, { recursive: true, force: true });
   }
 }
 
@@ -202,35 +227,6 @@ async function copyOf(
   const done = await inThread({ kind: "copy", file, folder }, signal);
   if (done.kind === "copy") return done.result;
   return { kind: "unreadable", code: done.kind === "unreadable" ? done.code : done.kind };
-}
-
-/** Rejects with the signal's reason at once; the thread and its statement are ended. */
-function inThread(task: SqliteTask, signal: AbortSignal | undefined): Promise<SqliteResult> {
-  signal?.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(workerUrl(), { workerData: task, name: "upheld sqlite" });
-    const abort = (): void => {
-      void worker.terminate();
-      reject(signal?.reason);
-    };
-    signal?.addEventListener("abort", abort, { once: true });
-    worker.once("message", resolve);
-    worker.once("error", (cause) => {
-      reject(new UpheldError("internal", "the thread of the SQLite source broke", { cause }));
-    });
-    worker.once("exit", () => {
-      signal?.removeEventListener("abort", abort);
-      reject(new UpheldError("internal", "the thread of the SQLite source ended early"));
-    });
-  });
-}
-
-/** From the sources, as tests run them, the built thread is taken. */
-function workerUrl(): URL {
-  const here = import.meta.url;
-  return here.endsWith(".ts")
-    ? new URL("../../../../dist/sources/sql/sqlite/worker.js", here)
-    : new URL("worker.js", here);
 }
 
 async function scratch({ folder }: SqliteOptions): Promise<string> {
