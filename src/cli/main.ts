@@ -23,6 +23,7 @@ const COMMANDS: readonly (readonly [name: string, load: () => Promise<Command>])
   ["keygen", async () => (await import("./keygen.ts")).keygenCommand],
   ["seal", async () => (await import("./seal.ts")).sealCommand],
   ["withhold", async () => (await import("./withhold.ts")).withholdCommand],
+  ["deliver", async () => (await import("./deliver.ts")).deliverCommand],
   ["apply", async () => (await import("./settle.ts")).applyCommand],
   ["discard", async () => (await import("./settle.ts")).discardCommand],
   ["init", async () => (await import("./init.ts")).initCommand],

@@ -9,6 +9,12 @@ import { readSigner } from "../store/key-file.ts";
 import { askedCalls, CALLS_OPTION, OTLP_OPTIONS } from "./call-options.ts";
 import { databasesOf, DB_HOLD_OPTION, DB_OPTION, holdOf, type NamedDatabase } from "./databases.ts";
 import { givenClaims } from "./given-claims.ts";
+import {
+  askedRunDelivery,
+  DELIVERY_OPTIONS,
+  secretsOfDelivery,
+  type RunDelivery,
+} from "./delivery-options.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";
 import { declaredSecrets, SECRET_OPTION } from "./secrets.ts";
 import {
@@ -35,6 +41,7 @@ export const RUN_OPTIONS = {
     value: "SIDE",
     help: "guest (default): the agent could reach the key; host: it cannot",
   },
+  ...DELIVERY_OPTIONS,
   json: { help: "print one JSON object, and nothing else, on standard output" },
   calls: CALLS_OPTION,
   ...OTLP_OPTIONS,
@@ -69,6 +76,7 @@ export interface AskedRun {
   readonly save: string | undefined;
   readonly signer: Signer | undefined;
   readonly sealer: EvidenceSealer["by"] | undefined;
+  readonly delivery: RunDelivery | undefined;
   readonly json: boolean;
   readonly secrets: readonly DeclaredSecret[];
 }
@@ -89,6 +97,7 @@ export async function askedRun(
     isolate,
     new Map(roots.map(({ name }) => [name, wishes.get(name) ?? "auto"])),
   );
+  const delivery = askedRunDelivery(parsed, environment);
   const claims = await givenClaims(parsed);
   validateClaims(claims, [
     ...roots.map(({ name }) => ({ name, surface: "file" })),
@@ -108,8 +117,13 @@ export async function askedRun(
     isolate,
     save: parsed.one("save"),
     ...sealingOf(parsed),
+    delivery,
     json: parsed.flag("json"),
-    secrets: [...declaredSecrets(parsed, environment), ...secretsOfDatabases(databases)],
+    secrets: [
+      ...declaredSecrets(parsed, environment),
+      ...secretsOfDatabases(databases),
+      ...secretsOfDelivery(delivery),
+    ],
   };
 }
 

@@ -8,7 +8,14 @@ import { captureLimits } from "../run/capture-world.ts";
 import type { Isolation } from "../run/isolation/isolate.ts";
 import { recordRun, type RecordedAttempt, type RunStep } from "../run/record.ts";
 import { counted } from "../report/bounds.ts";
-import { beginRun, endRun, openStateFolder, stateCandidates } from "../store/state-folder.ts";
+import type { RunRecord } from "../evidence/record/run-record.ts";
+import {
+  beginRun,
+  endRun,
+  openStateFolder,
+  stateCandidates,
+  type StateFolder,
+} from "../store/state-folder.ts";
 import { recordCalls } from "../run/call-recording.ts";
 import { printable } from "../report/printable.ts";
 import type { Command, CommandContext } from "./command.ts";
@@ -16,6 +23,8 @@ import type { Interruption } from "./interrupt.ts";
 import { chooseIsolation, type IsolationChoice } from "./isolated-run.ts";
 import { attemptOf, clockOf, newRunId } from "../run/new-run.ts";
 import { parseOptions } from "./options.ts";
+import type { RunDelivery } from "./delivery-options.ts";
+import { EXIT } from "./exit.ts";
 import { countedIn, progressOn, type Progress } from "./progress.ts";
 import { publish, refuseUnwritable } from "./publish.ts";
 import { replyHints } from "./reply-hints.ts";
@@ -45,6 +54,10 @@ export const runCommand: Command = {
     ["record its tool calls, too", "upheld run --calls calls.jsonl -- python agent.py"],
     ["look before it counts: apply or discard afterwards", "upheld run --isolate -- ./agent"],
     ["sign the evidence", "upheld run --save run.upheld --key agent.key -- python agent.py"],
+    [
+      "deliver receipt and evidence to a collector",
+      "upheld run --expect claims.yaml --save run.upheld --deliver URL --token env:VAR -- ./agent",
+    ],
     ["for a program to read", "upheld run --json -- ./agent > report.json"],
   ],
   async run(args, context) {
@@ -66,7 +79,7 @@ export const runCommand: Command = {
     try {
       const isolation = await chooseIsolation(asked, state, runId);
       const scratch = join(state.path, "runs", runId);
-      return await runIsolated(asked, { runId, clock, isolation, scratch }, context);
+      return await runIsolated(asked, { runId, clock, isolation, scratch, state }, context);
     } finally {
       endRun(state, runId);
     }
@@ -79,6 +92,7 @@ interface Started {
   readonly isolation: IsolationChoice;
   /** A folder of the run, outside of every root; gone with it. */
   readonly scratch: string;
+  readonly state: StateFolder;
 }
 
 /** What an isolated run wrote is kept only when the run came to a report. */
@@ -96,13 +110,36 @@ async function runIsolated(
     tellProcesses(turn.processes, context);
     const hints = replyHints(turn, record, asked.roots);
     const { json, save, signer, sealer, secrets } = asked;
-    const exitCode = await publish(record, { json, save, signer, sealer, hints, secrets }, context);
+    const exitCode = await publish(
+      inScenario(record, asked.delivery),
+      { json, save, signer, sealer, hints, secrets },
+      context,
+    );
     kept = isolation !== undefined;
     if (kept) terminal.err(isolatedText(started.runId));
-    return exitCode;
+    const delivered = await delivery(asked, started, context);
+    return exitCode === EXIT.asExpected ? delivered : exitCode;
   } finally {
     if (!kept) await isolation?.discard();
   }
+}
+
+/** A run that is delivered says in its evidence which scenario of which job it is. */
+function inScenario(record: RunRecord, asked: RunDelivery | undefined): RunRecord {
+  if (asked === undefined) return record;
+  const { scenario } = asked;
+  return { ...record, scenario: { ...scenario, jobId: scenario.jobId ?? record.run.runId } };
+}
+
+async function delivery(
+  { delivery: asked, save }: AskedRun,
+  { state, runId }: Started,
+  context: CommandContext,
+): Promise<number> {
+  if (asked === undefined || save === undefined) return EXIT.asExpected;
+  // Loaded where something is delivered.
+  const { deliverRun } = await import("./delivery.ts");
+  return deliverRun(save, asked, { state, runId }, context);
 }
 
 function isolatedText(runId: RunId): string {
@@ -138,7 +175,7 @@ async function recordAsked(
   const { agent, prompts } = agentOf(asked, {
     isolation: isolation.isolation,
     isInteractive: terminal.isInteractive,
-    env: recording.environment,
+    env: { ...recording.environment, ...withoutToken(asked.delivery) },
   });
   const progress = progressOn(terminal);
   const plan = {
@@ -168,6 +205,10 @@ async function recordAsked(
   } finally {
     progress.clear();
   }
+}
+
+function withoutToken(asked: RunDelivery | undefined): Readonly<Record<string, undefined>> {
+  return asked === undefined ? {} : { [asked.tokenVariable]: undefined };
 }
 
 interface AgentSetting {

@@ -78,7 +78,7 @@ function timestampFrom(text: string): Timestamp {
 /**
  * A receipt as the other harness writes it: undecided becomes errored, and evidence, undelivered artifacts and counts of
  * tool calls are left out, for which it has no place. Throws "argument_invalid" where it asks for what the receipt does not
- * say (`scenarioId`, `worldIndex`) or does not take (a third attempt at a scenario).
+ * say (`scenarioId`, `worldIndex`, `call.turns`) or does not take (a third attempt at a scenario).
  */
 export function exportHarnessResult(receipt: Receipt): HarnessResult {
   const isSkipped = receipt.status === "skipped";
@@ -120,7 +120,7 @@ function exportedCall(call: CallSummary): NonNullable<HarnessResult["call"]> {
     started_at: millisecondText(call.startedAt),
     ended_at: millisecondText(call.endedAt),
     duration_ms: durationMs,
-    turns,
+    turns: stated(turns, "call.turns"),
     transcript_artifact: null,
     recording_artifacts: [],
     ...(stopReason === undefined ? {} : { stop_reason: stopReason }),

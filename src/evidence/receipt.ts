@@ -35,7 +35,8 @@ export const CallSummary = z
     startedAt: Timestamp,
     endedAt: Timestamp,
     durationMs: count,
-    turns: count,
+    /** How often the agent spoke; absent where no conversation was recorded. */
+    turns: count.optional(),
     /** How many tool calls there were by outcome; absent where nothing recorded them. */
     toolCalls: z
       .object({ ok: count, refused: count, error: count, unfinished: count })

@@ -76,6 +76,7 @@ export const EvidenceRun = z
     jobId: text.optional(),
     scenarioKey: text.optional(),
     scenarioAttempt: z.int().min(1).optional(),
+    attemptNumber: z.int().min(1).optional(),
     suiteDigest: Digest.optional(),
     startedAt: Timestamp,
     endedAt: Timestamp,

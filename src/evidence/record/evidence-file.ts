@@ -47,6 +47,7 @@ export function sealInputOf(
     run: {
       runId: run.runId,
       attemptId: run.attemptId,
+      ...record.scenario,
       startedAt: run.window[0],
       endedAt: run.window[1],
       producer,

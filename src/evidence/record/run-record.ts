@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ScenarioAttempt } from "../scenario-attempt.ts";
 import type { ExpectationFile } from "../../core/expectation.ts";
 import { ObservationId } from "../../core/ids.ts";
 import type { Observation } from "../../core/observation.ts";
@@ -32,9 +33,13 @@ export const RunPart = z
   .readonly();
 export type RunPart = z.infer<typeof RunPart>;
 
+/** Which scenario of which job a run is an attempt at; the attempt's own id is the run's. */
+export type RecordedScenario = Omit<ScenarioAttempt, "attemptId">;
+
 /** Everything that is kept of a run: what was seen, asked and decided. */
 export interface RunRecord {
   readonly run: RecordedRun;
+  readonly scenario?: RecordedScenario | undefined;
   readonly roots: readonly RecordedRoot[];
   /** The delta of each root, as far as there is one. */
   readonly deltas: readonly Observation[];
