@@ -8,15 +8,14 @@ import {
   DEFAULT_ARTIFACT_POLICY,
   type ArtifactLevel,
 } from "../evidence/artifact-kinds.ts";
-import { BUNDLE_FAULTS } from "../evidence/faults.ts";
+import { readRunRecord } from "../evidence/record/read-run.ts";
 import { withoutArtifact } from "../evidence/receipt.ts";
 import { ScenarioAttempt } from "../evidence/scenario-attempt.ts";
-import { verifyBundle } from "../evidence/verify.ts";
 import { receiptOfReport } from "../report/run-receipt.ts";
 import { runReport } from "../report/run-report.ts";
 import { nodeHasher } from "../store/hasher.ts";
 import { openBundle } from "../store/open-bundle.ts";
-import { readRunRecord } from "../evidence/record/read-run.ts";
+import { isSuite, requireIntact } from "./verified-bundle.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -43,11 +42,7 @@ export async function spoolBundle(
       ? { to, receipt, artifacts: [{ ...artifact, pieces: piecesOf(path) }] }
       : {
           to,
-          receipt: withoutArtifact(receipt, {
-            kind: artifact.kind,
-            digest: evidence.digest,
-            reason: withheld,
-          }),
+          receipt: withoutArtifact(receipt, { ...artifact, reason: withheld }),
           artifacts: [],
         };
   spool.add(addition);
@@ -59,19 +54,17 @@ async function receiptOfBundle(
   evidence: Digest,
 ): Promise<ReturnType<typeof receiptOfReport>> {
   await using bundle = await openBundle(path);
-  const answer = await verifyBundle(bundle, { hasher: nodeHasher });
-  if (!answer.ok)
-    throw new UpheldError(
-      "bundle_invalid",
-      `${path} is not intact: ${answer.reason} at ${answer.at}. ${BUNDLE_FAULTS[answer.reason]}`,
-    );
-  const attempt = ScenarioAttempt.safeParse(answer.statement.predicate.run);
+  const intact = await requireIntact(path, bundle, {});
+  if (isSuite(intact))
+    throw new UpheldError("bundle_invalid", `${path} is of a suite run: a receipt is of one run`);
+  const { statement } = intact;
+  const attempt = ScenarioAttempt.safeParse(statement.predicate.run);
   if (!attempt.success)
     throw new UpheldError(
       "bundle_invalid",
       `${path} does not say which scenario of which job it is of: upheld run --deliver seals that`,
     );
-  const record = await readRunRecord(bundle, answer.statement, { hasher: nodeHasher });
+  const record = await readRunRecord(bundle, statement, { hasher: nodeHasher });
   const scores = new Map(record.scores.map(({ subGoal, score }) => [subGoal, score]));
   const report = runReport({
     run: record.run,

@@ -6,6 +6,7 @@ import {
 } from "../evidence/artifact-kinds.ts";
 import { MIN_SECRET_LENGTH, type DeclaredSecret } from "../evidence/declared-secret.ts";
 import type { RecordedScenario } from "../evidence/record/run-record.ts";
+import { formatWords } from "../run/format-words.ts";
 import { usage, type Parsed } from "./options.ts";
 
 const DEFAULT_WINDOW_SECONDS = 120;
@@ -84,10 +85,15 @@ export function deliveryTo(
   };
 }
 
-/** The token is a secret of the run, where it is long enough to be told from ordinary text. */
-export function secretsOfDelivery(delivery: AskedDelivery | undefined): readonly DeclaredSecret[] {
-  const value = delivery?.destination.token ?? "";
-  return value.length < MIN_SECRET_LENGTH ? [] : [{ name: "collector-token", value }];
+/** The token as a secret that stands in no output and no evidence; none where it is too short to be told from ordinary text. */
+export function secretsOfDelivery(
+  asked: Pick<AskedDelivery, "destination" | "tokenVariable"> | undefined,
+): readonly DeclaredSecret[] {
+  if (asked === undefined) return [];
+  const { destination, tokenVariable } = asked;
+  const { token } = destination;
+  if (token.length < MIN_SECRET_LENGTH || formatWords().has(token)) return [];
+  return [{ name: tokenVariable, value: token }];
 }
 
 /** A token never stands on a command line: every process of the machine could read it there. */

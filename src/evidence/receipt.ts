@@ -167,10 +167,11 @@ export function followsFrom(status: ReceiptStatus, subGoals: readonly ReceiptSub
 /** The same receipt for a place that would not take an artifact: the artifact is told of, and no longer referenced. */
 export function withoutArtifact(receipt: Receipt, missing: MissingArtifact): Receipt {
   const { digest: _digest, evidence, notDelivered = [], ...rest } = receipt;
+  const { kind, digest, reason } = missing;
   return sealed({
     ...rest,
-    ...(evidence === missing.digest ? {} : present({ evidence })),
-    notDelivered: [...notDelivered, { ...missing, reason: boundedMessage(missing.reason) }],
+    ...(evidence === digest ? {} : present({ evidence })),
+    notDelivered: [...notDelivered, { kind, digest, reason: boundedMessage(reason) }],
   });
 }
 

@@ -102,7 +102,7 @@ describe("upheld run --deliver", () => {
     using place = new Workplace();
     await using collector = await start();
     const printed = await run(place, collector.url, ["--level", "metadata-only"]);
-    expect(printed.code).toBe(0);
+    expect(printed).toMatchObject({ code: 0 });
     expect(printed.stderr).toContain("evidence is not sent: level_forbids");
     expect(collector.events.map(({ on }) => on)).toEqual(["receipt"]);
     const [receipt] = collector.receipts;
@@ -140,6 +140,23 @@ describe("upheld run --deliver", () => {
       readFileSync(join(place.root, "env.txt"), "utf8"),
     ])
       expect(text).not.toContain(TOKEN);
+  });
+
+  test("keeps the token out of the evidence, also where the agent came by it", async () => {
+    using place = new Workplace();
+    await using collector = await start();
+    const agent = ["sh", "-c", `echo "key ${TOKEN}" > out.txt`];
+    const printed = await run(place, collector.url, [], agent);
+    expect(printed).toMatchObject({ code: 0 });
+    expect(printed.stdout).toContain("1 secret removed");
+    const bundle = readFileSync(join(place.path, "run.upheld"));
+    for (const bytes of [
+      bundle,
+      printed.stdout,
+      printed.stderr,
+      JSON.stringify(collector.receipts),
+    ])
+      expect(bytes.includes(TOKEN)).toBe(false);
   });
 
   const mistakes: readonly [string, readonly string[], RegExp][] = [

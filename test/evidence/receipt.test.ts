@@ -147,7 +147,8 @@ describe("a receipt", () => {
     const receipt = makeReceipt(receiptInput());
     const digest = receipt.evidence;
     if (digest === undefined) throw new Error("it has evidence");
-    const less = withoutArtifact(receipt, { kind: "evidence", digest, reason: "kind_unknown" });
+    const artifact = { kind: "evidence", digest, sizeBytes: 3 };
+    const less = withoutArtifact(receipt, { ...artifact, reason: "kind_unknown" });
     expect(less.evidence).toBeUndefined();
     expect(less.notDelivered).toEqual([{ kind: "evidence", digest, reason: "kind_unknown" }]);
     expect(less.digest).not.toBe(receipt.digest);
