@@ -78,6 +78,8 @@ export interface PostgresServer extends AsyncDisposable {
   connect(database: string, user?: string): Promise<Client>;
   stop(mode?: "fast" | "immediate"): Promise<void>;
   start(): Promise<void>;
+  /** Runs a program on the files of the server, which is stopped. */
+  run(program: string, ...args: readonly string[]): void;
 }
 
 /** Makes a cluster in a scratch folder and starts it as an ordinary user. `prepare` runs between. */
@@ -168,6 +170,7 @@ export async function startPostgres(
     connect,
     stop,
     start,
+    run: (program, ...args) => run(program, ...args, "-D", data),
     async database(name = `d${(databases += 1)}_${process.pid}`) {
       const client = await connect("postgres");
       await client.query(`CREATE DATABASE ${name}`);
