@@ -1,9 +1,6 @@
 import { AttemptId, Digest } from "../core/ids.ts";
 import { ARTIFACT_HEADERS } from "./delivery-answers.ts";
-import type { Hasher } from "./hasher.ts";
-import type { BundleReader } from "./reader.ts";
-import { ScenarioAttempt, type EvidenceOrigin } from "./scenario-attempt.ts";
-import { verifyBundle } from "./verify.ts";
+import { ScenarioAttempt } from "./scenario-attempt.ts";
 
 /** What the name and the headers of an upload say of it, before a byte of it has come. */
 export interface AnnouncedArtifact {
@@ -42,13 +39,4 @@ function decoded(header: string | readonly string[] | undefined): string | undef
   } catch {
     return undefined;
   }
-}
-
-/** Which attempt a sealed bundle says that it is of; null where it is not intact. */
-export async function originOf(
-  bundle: BundleReader,
-  hasher: Hasher,
-): Promise<EvidenceOrigin | null> {
-  const answer = await verifyBundle(bundle, { hasher });
-  return answer.ok ? answer.statement.predicate.run : null;
 }

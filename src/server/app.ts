@@ -23,18 +23,27 @@ export interface AppParts {
   readonly onFailure: (error: unknown) => void;
 }
 
-const HTTP_METHODS = ["GET", "PUT", "POST", "DELETE"] as const;
+/** What is delivered may hold anything: no browser guesses what it is, keeps it, or runs it. */
+const SAFE_HEADERS = [
+  ["X-Content-Type-Options", "nosniff"],
+  ["Cache-Control", "no-store"],
+  ["Content-Security-Policy", "default-src 'none'; sandbox"],
+  ["Referrer-Policy", "no-referrer"],
+] as const;
 
 /** The collector as a function from requests to answers. It keeps nothing between two of them. */
 export function collectorApp(parts: AppParts): Hono {
   const app = new Hono();
+  app.use(async (context, next) => {
+    await next();
+    for (const [name, value] of SAFE_HEADERS) context.header(name, value);
+  });
   const document = openApiDocument(parts.routes, parts.version);
   app.get("/v1/openapi.json", (context) => context.json(document));
   for (const each of parts.routes)
     app.on(each.method, honoPath(each.path), (context) => answer(each, context, parts));
-  app.on([...HTTP_METHODS], "*", () =>
-    problemResponse(new Refusal("not_found", "there is no such address")),
-  );
+  app.notFound(() => problemResponse(new Refusal("not_found", "there is no such address")));
+  app.onError((error) => refusalOf(error, parts));
   return app;
 }
 

@@ -6,9 +6,10 @@ import {
   isArtifactKind,
   type ArtifactPolicy,
 } from "../evidence/artifact-kinds.ts";
-import { originOf, type AnnouncedArtifact } from "../evidence/announced-artifact.ts";
+import type { AnnouncedArtifact } from "../evidence/announced-artifact.ts";
 import { DELIVERY_ERRORS, type DeliveryError } from "../evidence/delivery-answers.ts";
 import { compareAttempts, mismatchOf } from "../evidence/scenario-attempt.ts";
+import { verifyBundle } from "../evidence/verify.ts";
 import type { BlobStore } from "../store/blob-store.ts";
 import {
   numberIn,
@@ -58,8 +59,8 @@ export async function takeArtifact(
   await using arrived = await arrival(upTo(body, announced.sizeBytes), shelf.incoming);
   if (arrived.digest !== announced.named || arrived.sizeBytes !== announced.sizeBytes)
     throw refused("digest_mismatch");
-  if (announced.kind === "evidence") await refuseForeign(arrived, announced);
-  return await refer(shelf, project, { announced, arrived, before });
+  const bundle = announced.kind === "evidence" ? await ownBundle(arrived, announced) : null;
+  return await refer(shelf, project, { announced, bundle, arrived, before });
 }
 
 /** The bytes that were announced and one piece more at most: then they are others. */
@@ -75,14 +76,26 @@ async function* upTo(
   }
 }
 
-async function refuseForeign(arrived: Arrival, { attempt }: AnnouncedArtifact): Promise<void> {
+/** The digest of a bundle, which must be intact and of the attempt that its headers say. */
+async function ownBundle(arrived: Arrival, { attempt }: AnnouncedArtifact): Promise<Digest> {
   const bundle = await arrived.bundle();
   try {
-    const origin = await originOf(bundle, nodeHasher);
-    if (origin === null || mismatchOf(attempt, origin) !== null) throw refused("origin_mismatch");
+    const answer = await verifyBundle(bundle, { hasher: nodeHasher });
+    if (!answer.ok || mismatchOf(attempt, answer.statement.predicate.run) !== null)
+      throw refused("origin_mismatch");
+    return answer.digest;
   } finally {
     await bundle[Symbol.asyncDispose]?.();
   }
+}
+
+/** An artifact that was looked at and may be kept. */
+interface SeenArtifact {
+  readonly announced: AnnouncedArtifact;
+  /** What a bundle among them is known by; null for other kinds. */
+  readonly bundle: Digest | null;
+  readonly arrived: Arrival;
+  readonly before: SeenBefore;
 }
 
 interface SeenBefore {
@@ -138,20 +151,13 @@ function usedBytesIn(row: DatabaseRow): number {
 async function refer(
   shelf: ArtifactShelf,
   project: ProjectName,
-  {
-    announced,
-    arrived,
-    before,
-  }: {
-    readonly announced: AnnouncedArtifact;
-    readonly arrived: Arrival;
-    readonly before: SeenBefore;
-  },
+  artifact: SeenArtifact,
 ): Promise<Received> {
-  let seen = before;
+  const { announced, arrived } = artifact;
+  let seen = artifact.before;
   for (let puts = 0; puts < MAX_PUTS; puts += 1) {
     if (!seen.isKept) await keep(shelf.blobs, announced.named, arrived);
-    const word = await decide(shelf, project, announced, seen);
+    const word = await decide(shelf, project, artifact, seen);
     switch (word) {
       case "stored":
       case "duplicate":
@@ -180,7 +186,7 @@ async function keep(blobs: BlobStore, digest: Digest, arrived: Arrival): Promise
 async function decide(
   { statements, policy }: ArtifactShelf,
   project: ProjectName,
-  { attempt, named, kind, sizeBytes }: AnnouncedArtifact,
+  { announced: { attempt, named, kind, sizeBytes }, bundle }: SeenArtifact,
   { isKept, removals }: SeenBefore,
 ): Promise<string> {
   const names = attemptNames(project, attempt);
@@ -196,12 +202,13 @@ async function decide(
     named,
     kind,
     sizeBytes,
+    bundle,
     isReserved ? policy.hardCapBytes : Math.min(policy.budgetBytes, policy.hardCapBytes),
     removals,
     !isKept,
   ];
   const rows = await statements.query(
-    "SELECT take_artifact($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS word",
+    "SELECT take_artifact($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS word",
     values,
   );
   return textIn(onlyRow(rows), "word");

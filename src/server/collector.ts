@@ -16,6 +16,8 @@ import { rateLimit } from "./rate-limit.ts";
 import type { Route } from "./route.ts";
 import { deliveryRoutes } from "./routes/delivery.ts";
 import { healthRoutes } from "./routes/health.ts";
+import { judgmentRoutes } from "./routes/judgments.ts";
+import { runRoutes } from "./routes/runs.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 
 /** Where a collector keeps what it takes in. */
@@ -85,6 +87,8 @@ export async function startCollector(
   const routes: readonly Route[] = [
     ...healthRoutes(database, metrics),
     ...tokenRoutes(database),
+    ...runRoutes(database, blobs),
+    ...judgmentRoutes(database, metrics),
     ...deliveryRoutes({ statements: database, blobs, policy, incoming }, metrics),
   ];
   const app = collectorApp({

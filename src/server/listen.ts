@@ -8,6 +8,8 @@ import { UpheldError } from "../core/errors.ts";
 const STOP_TIMEOUT_MS = 10_000;
 /** Milliseconds without a byte after which a connection is closed. */
 const IDLE_TIMEOUT_MS = 60_000;
+/** Milliseconds in which a request must have come in whole. */
+const REQUEST_TIMEOUT_MS = 600_000;
 
 /** A collector that answers at an address. Disposing it takes no new request and waits for those in flight. */
 export interface Listening extends AsyncDisposable {
@@ -22,7 +24,7 @@ export async function listen(
 ): Promise<Listening> {
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer((request, response) => void listener(request, response));
-  server.requestTimeout = 0;
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.headersTimeout = IDLE_TIMEOUT_MS;
   server.setTimeout(IDLE_TIMEOUT_MS);
   await opened(server, address);

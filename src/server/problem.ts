@@ -10,6 +10,7 @@ export const PROBLEMS = {
   ...STATUS_OF_DELIVERY_ERROR,
   request_invalid: 400,
   not_found: 404,
+  judgment_conflict: 409,
   too_large: 413,
   rate_limited: 429,
   internal: 500,
@@ -40,9 +41,12 @@ export class Refusal extends Error {
   }
 }
 
+/** Characters of a refusal's sentence: it may quote what was sent. */
+const MAX_MESSAGE = 1_000;
+
 export function problemResponse({ code, message, retryAfterSeconds }: Refusal): Response {
   return Response.json(
-    { error: { code, message } },
+    { error: { code, message: message.slice(0, MAX_MESSAGE) } },
     {
       status: PROBLEMS[code],
       headers: retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) },

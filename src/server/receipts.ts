@@ -21,7 +21,7 @@ export async function takeReceipt(
   if (!canBeKept(receipt)) throw refused("receipt_invalid");
   const { job, scenario, attempt } = attemptNames(project, receipt);
   const rows = await statements.query(
-    "SELECT take_receipt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS word",
+    "SELECT take_receipt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS word",
     [
       project,
       job,
@@ -35,6 +35,7 @@ export async function takeReceipt(
       receipt.status,
       receipt.digest,
       receipt.evidence ?? null,
+      JSON.stringify(claimsToReview(receipt)),
       bytes,
       searchedText(receipt),
     ],
@@ -42,6 +43,13 @@ export async function takeReceipt(
   const word = textIn(onlyRow(rows), "word");
   if (word === "stored" || word === "duplicate") return { taken: word, digest: receipt.digest };
   throw refused(deliveryError(word));
+}
+
+/** The claims that nobody had decided, by name. */
+function claimsToReview({ subGoals }: Receipt): readonly string[] {
+  return subGoals
+    .filter(({ judged, held }) => judged && held === null)
+    .map(({ name }) => withoutNul(name));
 }
 
 /** What a search finds a receipt by, in lower case: its names, its status, its sub-goals and why it failed. */
@@ -64,7 +72,12 @@ function searchedText(receipt: Receipt): string {
   );
 }
 
-/** Text as it is searched: in lower case and of one normal form. The database's text holds no NUL. */
+/** Text as it is searched: in lower case and of one normal form. */
 export function searchable(text: string): string {
-  return text.normalize("NFKC").toLowerCase().replaceAll("\0", " ");
+  return withoutNul(text).normalize("NFKC").toLowerCase();
+}
+
+/** The database's text holds every character but NUL. */
+export function withoutNul(text: string): string {
+  return text.replaceAll("\0", " ");
 }

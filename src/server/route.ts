@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Received } from "./artifacts.ts";
 import type { Access, Scope } from "./auth.ts";
 import { isUpheldError } from "../core/errors.ts";
 import { parseStrictJsonBytes } from "../core/strict-json.ts";
@@ -104,3 +105,11 @@ export async function jsonBody<S extends z.ZodType>(
 
 /** For a route that reads no parameters, no query or no headers. */
 export const NOTHING = z.object({});
+
+/** For a route that names something by the hex digits of its digest. */
+export const Hex = z.object({ hex: z.string().regex(/^[0-9a-f]{64}$/, "expected 64 hex digits") });
+
+/** The answer to something that was taken in: 201 where it was new, 200 where it was here. */
+export function receivedResponse({ taken, digest }: Received): Response {
+  return Response.json({ status: taken, digest }, { status: taken === "stored" ? 201 : 200 });
+}

@@ -1,10 +1,11 @@
 import { UpheldError } from "../core/errors.ts";
 import { numberIn, type Database } from "./database.ts";
 import { DELIVERY_SCHEMA } from "./schema/delivery.ts";
+import { JUDGMENT_SCHEMA } from "./schema/judgments.ts";
 import { PROJECT_SCHEMA } from "./schema/project.ts";
 
 /** The schema, a step at a time. A step that was released is never edited: a change is a further one. */
-const MIGRATIONS: readonly string[] = [PROJECT_SCHEMA, DELIVERY_SCHEMA];
+const MIGRATIONS: readonly string[] = [PROJECT_SCHEMA, DELIVERY_SCHEMA, JUDGMENT_SCHEMA];
 
 /** Any number, so long as nothing else takes the same lock in this database. */
 const LOCK = 7_361_902;

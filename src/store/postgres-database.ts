@@ -73,11 +73,11 @@ async function connect(pool: Pool): Promise<HeldConnection> {
   client.on("error", broken);
   return {
     async query(text, values = []) {
-      const { rows } = await client.query<Record<string, unknown>>(text, [...values]);
+      const { rows } = await reached(client.query<Record<string, unknown>>(text, [...values]));
       return rows.map(rowOf);
     },
     async run(script) {
-      await client.query(script);
+      await reached(client.query(script));
     },
     drop: broken,
     [Symbol.asyncDispose]() {
@@ -86,4 +86,19 @@ async function connect(pool: Pool): Promise<HeldConnection> {
       return Promise.resolve();
     },
   };
+}
+
+/** Classes of errors that say nothing about a statement: lost connections, too many of them, a server that stops. */
+const OUTAGES = /^(08|53|57)/;
+
+/** What a server answered. Throws "database_unavailable" where it did not. */
+async function reached<T>(asking: Promise<T>): Promise<T> {
+  try {
+    return await asking;
+  } catch (cause) {
+    const code: unknown = Reflect.get(Object(cause), "code");
+    const isAnswer = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !OUTAGES.test(code);
+    if (isAnswer) throw cause;
+    throw new UpheldError("database_unavailable", "the database does not answer", { cause });
+  }
 }

@@ -46,7 +46,7 @@ describe("tokens", () => {
       tokens.set(`${project} ${scope}`, token);
     }
     ({ url } = await listening());
-  }, 60_000);
+  }, 300_000);
 
   const as = (project: string, scope: Scope): RequestInit => ({
     headers: { Authorization: `Bearer ${tokens.get(`${project} ${scope}`)}` },

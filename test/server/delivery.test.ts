@@ -3,7 +3,7 @@ import { collectorContract } from "../../src/testing/collector/contract.ts";
 import { CollectorWorld } from "../worlds/collector.ts";
 import { postgresMissing, startPostgres, type PostgresServer } from "../worlds/postgres-server.ts";
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 
 /** Runs the contract against one collector's storage; each check starts to answer anew, with the policy that it wants. */
 function keepsTheContract(open: () => Promise<CollectorWorld>, missing?: string): void {

@@ -2,12 +2,10 @@ import { z } from "zod";
 import { announcedArtifact } from "../../evidence/announced-artifact.ts";
 import { ARTIFACT_HEADERS, DeliveryReceived } from "../../evidence/delivery-answers.ts";
 import { MAX_RECEIPT_BYTES, Receipt } from "../../evidence/receipt.ts";
-import { refused, takeArtifact, type ArtifactShelf, type Received } from "../artifacts.ts";
+import { refused, takeArtifact, type ArtifactShelf } from "../artifacts.ts";
 import type { Metrics } from "../metrics.ts";
 import { takeReceipt } from "../receipts.ts";
-import { NOTHING, route, wholeBody, type Route } from "../route.ts";
-
-const Hex = z.object({ hex: z.string().regex(/^[0-9a-f]{64}$/, "expected 64 hex digits") });
+import { Hex, NOTHING, receivedResponse, route, wholeBody, type Route } from "../route.ts";
 
 /** Absent ones are told of by their own code, so each is optional here. */
 const ArtifactHeaders = z.looseObject(
@@ -54,7 +52,7 @@ export function deliveryRoutes(shelf: ArtifactShelf, metrics: Metrics): readonly
         const announced = announcedArtifact(headers, params.hex);
         if (announced === null) throw refused("header_invalid");
         const taking = takeArtifact(shelf, access.project, announced, body);
-        return received(await metrics.counted("artifact", taking));
+        return receivedResponse(await metrics.counted("artifact", taking));
       },
     }),
     route({
@@ -82,12 +80,8 @@ export function deliveryRoutes(shelf: ArtifactShelf, metrics: Metrics): readonly
       async handle({ access, body }) {
         const bytes = await wholeBody(body);
         const taking = takeReceipt(shelf.statements, access.project, bytes);
-        return received(await metrics.counted("receipt", taking));
+        return receivedResponse(await metrics.counted("receipt", taking));
       },
     }),
   ];
-}
-
-function received({ taken, digest }: Received): Response {
-  return Response.json({ status: taken, digest }, { status: taken === "stored" ? 201 : 200 });
 }

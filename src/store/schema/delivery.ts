@@ -27,6 +27,7 @@ CREATE TABLE artifacts (
   project text NOT NULL,
   kind text NOT NULL,
   size_bytes bigint NOT NULL,
+  bundle text,
   PRIMARY KEY (job, digest)
 );
 CREATE INDEX artifacts_of_blob ON artifacts (digest, project);
@@ -54,6 +55,8 @@ CREATE TABLE runs (
   status text NOT NULL,
   digest text NOT NULL,
   evidence text,
+  bundle text,
+  to_review jsonb NOT NULL,
   receipt bytea NOT NULL,
   searched text NOT NULL,
   received_at timestamptz NOT NULL DEFAULT now()
@@ -61,6 +64,9 @@ CREATE TABLE runs (
 CREATE UNIQUE INDEX runs_of_scenario ON runs (scenario, attempt_number, scenario_attempt);
 CREATE UNIQUE INDEX runs_that_count ON runs (scenario) WHERE is_latest;
 CREATE INDEX runs_of_project ON runs (project, id);
+CREATE INDEX runs_to_review ON runs (project, id) WHERE is_latest AND bundle IS NOT NULL AND to_review <> '[]';
+CREATE INDEX runs_of_bundle ON runs (project, bundle) WHERE bundle IS NOT NULL;
+CREATE INDEX runs_of_attempt ON runs (attempt);
 CREATE INDEX runs_of_job ON runs (job);
 
 CREATE FUNCTION lock_name(what text) RETURNS void LANGUAGE sql AS $$
@@ -70,7 +76,7 @@ $$;
 CREATE FUNCTION take_artifact(
   of_project text, of_job text, of_job_id text, of_scenario text, of_attempt text,
   of_attempt_number bigint, of_scenario_attempt bigint,
-  of_digest text, of_kind text, of_size bigint, most_used bigint,
+  of_digest text, of_kind text, of_size bigint, of_bundle text, most_used bigint,
   seen_removals int, was_put boolean
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -97,8 +103,8 @@ BEGIN
     IF NOT FOUND THEN RETURN 'over_budget'; END IF;
     INSERT INTO blobs (digest, size_bytes) VALUES (of_digest, of_size)
       ON CONFLICT (digest) DO UPDATE SET removed_at = NULL, stored_at = now() WHERE blobs.removed_at IS NOT NULL;
-    INSERT INTO artifacts (job, digest, project, kind, size_bytes)
-      VALUES (of_job, of_digest, of_project, of_kind, of_size);
+    INSERT INTO artifacts (job, digest, project, kind, size_bytes, bundle)
+      VALUES (of_job, of_digest, of_project, of_kind, of_size, of_bundle);
   END IF;
   INSERT INTO artifact_uses (attempt, digest, job) VALUES (of_attempt, of_digest, of_job) ON CONFLICT DO NOTHING;
   GET DIAGNOSTICS made = ROW_COUNT;
@@ -108,10 +114,11 @@ END $$;
 CREATE FUNCTION take_receipt(
   of_project text, of_job text, of_job_id text, of_scenario text, of_scenario_key text,
   of_attempt text, of_attempt_id text, of_attempt_number bigint, of_scenario_attempt bigint,
-  of_status text, of_digest text, of_evidence text, of_receipt bytea, of_searched text
+  of_status text, of_digest text, of_evidence text, of_to_review jsonb, of_receipt bytea, of_searched text
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   latest runs%ROWTYPE;
+  of_bundle text;
 BEGIN
   PERFORM lock_name(of_scenario);
   SELECT * INTO latest FROM runs WHERE scenario = of_scenario AND is_latest;
@@ -124,16 +131,17 @@ BEGIN
     END IF;
   END IF;
   IF of_evidence IS NOT NULL THEN
-    PERFORM 1 FROM artifact_uses JOIN artifacts USING (job, digest)
+    SELECT artifacts.bundle INTO of_bundle FROM artifact_uses JOIN artifacts USING (job, digest)
       WHERE attempt = of_attempt AND digest = of_evidence AND kind = 'evidence';
     IF NOT FOUND THEN RETURN 'evidence_missing'; END IF;
   END IF;
   INSERT INTO jobs (job, project, job_id) VALUES (of_job, of_project, of_job_id) ON CONFLICT DO NOTHING;
   UPDATE runs SET is_latest = false WHERE id = latest.id;
   INSERT INTO runs (project, job, scenario, attempt, job_id, scenario_key, attempt_id, attempt_number,
-      scenario_attempt, status, digest, evidence, receipt, searched)
+      scenario_attempt, status, digest, evidence, bundle, to_review, receipt, searched)
     VALUES (of_project, of_job, of_scenario, of_attempt, of_job_id, of_scenario_key, of_attempt_id,
-      of_attempt_number, of_scenario_attempt, of_status, of_digest, of_evidence, of_receipt, of_searched);
+      of_attempt_number, of_scenario_attempt, of_status, of_digest, of_evidence, of_bundle, of_to_review,
+      of_receipt, of_searched);
   RETURN 'stored';
 END $$;
 `;

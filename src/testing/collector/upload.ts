@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Digest } from "../../core/ids.ts";
-import { originOf, type AnnouncedArtifact } from "../../evidence/announced-artifact.ts";
+import type { AnnouncedArtifact } from "../../evidence/announced-artifact.ts";
 import { byteSource } from "../../evidence/reader.ts";
+import type { EvidenceOrigin } from "../../evidence/scenario-attempt.ts";
 import { tarReader } from "../../evidence/tar-reader.ts";
+import { verifyBundle } from "../../evidence/verify.ts";
 import { nodeHasher } from "../../store/hasher.ts";
 import type { ArrivedArtifact } from "./ledger.ts";
 
@@ -23,8 +25,12 @@ export async function arrivedArtifact(
   const actual = Digest.parse(`sha256:${hash.digest("hex")}`);
   const isWhole = size === announced.sizeBytes && actual === announced.named;
   const origin =
-    isWhole && announced.kind === "evidence"
-      ? await originOf(tarReader(byteSource(Buffer.concat(pieces))), nodeHasher)
-      : undefined;
+    isWhole && announced.kind === "evidence" ? await originOf(Buffer.concat(pieces)) : undefined;
   return { ...announced, sizeBytes: size, actual, origin };
+}
+
+/** Which attempt a sealed bundle is of; null where it is not intact. */
+async function originOf(bytes: Uint8Array): Promise<EvidenceOrigin | null> {
+  const answer = await verifyBundle(tarReader(byteSource(bytes)), { hasher: nodeHasher });
+  return answer.ok ? answer.statement.predicate.run : null;
 }
