@@ -47,15 +47,16 @@ async function postgresWorld(): Promise<World> {
   };
 }
 
+const sqliteSource = (path: string, options?: SqlOptions): SqlSurfaceSource =>
+  new SqlSurfaceSource({ name: "shop", url: `sqlite:${path}` }, options);
+
 async function sqliteWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "upheld-sql-contract-"));
   const file = join(folder, "shop.db");
   mkdirSync(join(folder, "directory.db"));
-  const sourceOf = (path: string, options?: SqlOptions): SqlSurfaceSource =>
-    new SqlSurfaceSource({ name: "shop", url: `sqlite:${path}` }, options);
   return {
-    source: (options) => sourceOf(file, options),
-    unreachable: () => sourceOf(join(folder, "directory.db")),
+    source: (options) => sqliteSource(file, options),
+    unreachable: () => sqliteSource(join(folder, "directory.db")),
     run: async (...statements) => {
       const database = sqliteDriver()(file);
       for (const statement of statements) database.exec(statement);
