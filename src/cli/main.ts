@@ -46,7 +46,7 @@ async function main(args: readonly string[]): Promise<number> {
     const context = { terminal, interruption: interrupted, environment: process.env, version };
     return await (await commandOf(name)).run(rest, context);
   } catch (error) {
-    return tell(error, ownArguments(args).includes("--json"), terminal, version);
+    return await tell(error, ownArguments(args).includes("--json"), terminal, version);
   }
 }
 
@@ -86,14 +86,20 @@ function ownArguments(args: readonly string[]): readonly string[] {
 }
 
 /** Under --json an error is one JSON object too: whoever reads it need not guess. */
-function tell(error: unknown, json: boolean, terminal: Terminal, version: string): number {
+async function tell(
+  error: unknown,
+  json: boolean,
+  terminal: Terminal,
+  version: string,
+): Promise<number> {
   const { exitCode, message } = failureOf(error, version);
-  terminal.err(message);
-  if (json) {
-    const code = isUpheldError(error) ? error.code : wordOf(error);
-    const text = error instanceof Error && code !== "internal" ? error.message : "internal error";
-    terminal.out(`${JSON.stringify({ error: { code, message: text } })}\n`);
-  }
+  const code = isUpheldError(error) ? error.code : wordOf(error);
+  const text = error instanceof Error && code !== "internal" ? error.message : "internal error";
+  // An error quotes what was typed and what was read.
+  const { maskOf } = await import("./secrets.ts");
+  const mask = await maskOf([message, text]);
+  terminal.err(mask(message));
+  if (json) terminal.out(`${JSON.stringify({ error: { code, message: mask(text) } })}\n`);
   return exitCode;
 }
 

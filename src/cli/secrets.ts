@@ -41,6 +41,14 @@ export function hideSecrets(secrets: readonly DeclaredSecret[], terminal: Termin
   terminal.hide(redactorOfRun(secrets, newRunSecret()).mask);
 }
 
+/** What removes secrets from these texts: passwords, keys and tokens that nobody declared. */
+export async function maskOf(texts: readonly string[]): Promise<(text: string) => string> {
+  const { findTokens } = await import("../run/secret-rules.ts");
+  const redactor = redactorOfRun([], newRunSecret(), findTokens);
+  await redactor.study(texts);
+  return redactor.mask;
+}
+
 /** Reads the secrets of the command line and keeps them out of what is printed. */
 export function hideDeclared(
   parsed: Parsed,

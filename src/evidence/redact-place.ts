@@ -9,14 +9,25 @@ const SPECIAL = /[%/?#&=\\*[\]{},]/g;
  */
 export function redactPlace(uri: string, redactor: Redactor): string {
   const root = uri.slice(0, uri.indexOf(":") + 1);
-  const whole = redactor.mask(uri);
-  const plain = whole.startsWith(root) ? whole : root + redactor.mask(uri.slice(root.length));
+  const whole = redactName(uri, redactor);
+  const plain = whole.startsWith(root)
+    ? whole
+    : root + redactName(uri.slice(root.length), redactor);
   if (!plain.includes("%")) return plain;
   return plain.replaceAll(/[^/?&=]+/g, (part) => {
     const read = decoded(part);
     const masked = redactor.mask(read);
     return masked === read ? part : masked.replaceAll(SPECIAL, encoded);
   });
+}
+
+/** A name or path without secrets. A backslash in it is told as \x5c, which no secret is spelled with. */
+export function redactName(name: string, { mask }: Redactor): string {
+  const read = name.replaceAll(String.raw`\x5c`, "\\");
+  const masked = mask(read);
+  return masked === read
+    ? mask(name)
+    : masked.replaceAll(/\\(?!x[0-9a-f]{2})/g, () => String.raw`\x5c`);
 }
 
 function decoded(text: string): string {

@@ -1,6 +1,7 @@
 import type { EntryState, RetainedContent } from "../core/entry.ts";
 import type { Digest } from "../core/ids.ts";
 import type { Column, Row } from "../core/row.ts";
+import { redactName } from "./redact-place.ts";
 import { redactValue } from "./redact-value.ts";
 import type { Redactor } from "./redactor.ts";
 
@@ -12,12 +13,13 @@ interface How {
 
 /** A location at one moment without secrets. Where its content lost one, the digest goes too: it could be guessed from. */
 export function redactState(state: EntryState, { redactor, needles }: How): EntryState {
-  const { content, row, findings, sha256, ...rest } = state;
+  const { content, row, findings, sha256, linkTarget, ...rest } = state;
   const shown = row && redactRow(row, redactor);
   const kept = content && redactContent(content, redactor);
   const isRedacted = kept !== content || shown !== row;
   return {
     ...redactValue(rest, redactor.mask),
+    ...(linkTarget === undefined ? {} : { linkTarget: redactName(linkTarget, redactor) }),
     ...(content === undefined || kept !== undefined ? {} : hidden(content, redactor)),
     ...(isRedacted ? {} : present({ sha256 })),
     ...present({
