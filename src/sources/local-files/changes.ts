@@ -28,8 +28,6 @@ export class Changes {
   #reasons: (readonly GapCode[])[] = [[]];
   /** Entries of the tree before that are gone and were not moved. */
   readonly deleted = new Set<Node>();
-  /** Entries that are not unchanged, in the order in which they were found. */
-  readonly changed = new Set<Node>();
   /** Files that count as unchanged by identity, size and times alone. */
   byTimesAlone = 0;
 
@@ -39,8 +37,6 @@ export class Changes {
 
   set(node: Node, change: (typeof CODES)[number]): void {
     this.#codes.set(node, CODES.indexOf(change));
-    if (change === "unchanged") this.changed.delete(node);
-    else this.changed.add(node);
   }
 
   setUnknown(node: Node, reasons: readonly GapCode[]): void {

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { ERROR_CODES, UpheldError, type ErrorCode } from "../../core/errors.ts";
 import type { Touched } from "./meter.ts";
 import type { Order, Report, Result, Task, WorkerRoot } from "./protocol.ts";
-import { HELP, type HelpOrder } from "./second-thread.ts";
+import type { HelpOrder } from "./second-thread.ts";
 
 /** How long an aborted task may take to say that it stopped, before the caller is told anyway. */
 const ABORT_GRACE_MS = 40;
@@ -121,10 +121,9 @@ export class WorkerClient {
       resourceLimits: THREAD_LIMITS,
       name: `upheld ${this.#root.name}, helping`,
     });
-    const state = new Int32Array(order.state);
+    const gone = new Int32Array(order.gone);
     const release = (): void => {
-      Atomics.store(state, 0, HELP.ended);
-      Atomics.notify(state, 0);
+      Atomics.store(gone, 0, 1);
     };
     reader.once("error", release);
     reader.once("exit", release);

@@ -6,7 +6,7 @@ import { NodeList } from "./node-list.ts";
 import type { Walk } from "./place-gap.ts";
 import { SameContent, type Pair } from "./same-content.ts";
 import type { Snapshot } from "./snapshot.ts";
-import type { AskForHelp } from "./second-thread.ts";
+import type { SecondThread } from "./second-thread.ts";
 import { subtree } from "./traverse.ts";
 
 /** A file whose times are younger than this, measured at the baseline, may have changed within one tick of the clock. */
@@ -20,7 +20,7 @@ export interface DiffOptions {
   readonly digesting: Budget;
   /** Where times are proof, what looks unchanged is read again all the same. */
   readonly readsAgain: boolean;
-  readonly askForHelp?: AskForHelp | undefined;
+  readonly second?: SecondThread | undefined;
 }
 
 /**
@@ -210,7 +210,7 @@ class Comparison {
     for (const node of this.changes.deleted)
       if (this.#was.born.get(node) !== 0n) gone.set(this.#was.inodes.get(node), node);
     const pairs: Pair[] = [];
-    for (const is of this.changes.changed) {
+    for (let is = 0; is < this.#is.count; is += 1) {
       if (this.changes.of(is) !== "created") continue;
       const was = gone.get(this.#is.inodes.get(is));
       if (was !== undefined && this.#isSameFile({ was, is })) pairs.push({ was, is });

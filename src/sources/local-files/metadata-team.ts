@@ -2,10 +2,15 @@ import { UpheldError } from "../../core/errors.ts";
 import { FLAG, type Manifest } from "./manifest.ts";
 import { MetadataList, readMetadata, type MetadataPlace } from "./metadata.ts";
 import type { PlaceGap } from "./place-gap.ts";
-import { SecondThread, type AskForHelp, type ToldBySecond } from "./second-thread.ts";
+import type { SecondThread, ToldBySecond } from "./second-thread.ts";
 
 /** From so many entries on a second thread is worth its start. */
 const MANY_ENTRIES = 20_000;
+
+/** True where a second thread is worth its start. */
+export function isMuchToLookAt(tree: Manifest): boolean {
+  return tree.count > MANY_ENTRIES;
+}
 
 /**
  * Reads the metadata of all entries of a tree that have none yet, with a second thread where there are many. Gaps:
@@ -13,19 +18,16 @@ const MANY_ENTRIES = 20_000;
  */
 export function readAllMetadata(
   place: MetadataPlace,
-  askForHelp: AskForHelp | undefined,
+  second: SecondThread | undefined,
 ): readonly PlaceGap[] {
   const list = new MetadataList({ count: place.tree.count });
-  const meter =
-    askForHelp !== undefined && list.count > MANY_ENTRIES ? place.meter.share() : undefined;
-  if (meter === undefined || askForHelp === undefined) return readMetadata(list, place);
-  const second = new SecondThread();
-  askForHelp(second.order({ kind: "metadata", list: list.share() }, place, meter));
+  if (second === undefined || !isMuchToLookAt(place.tree)) return readMetadata(list, place);
+  const shared = second.share({ kind: "metadata", list: list.share() }, place.tree);
   let gaps: readonly PlaceGap[] = [];
   try {
     gaps = readMetadata(list, place);
   } finally {
-    gaps = [...gaps, ...takeIn(second.wait(), place.tree)];
+    gaps = [...gaps, ...takeIn(shared.wait(), place.tree)];
   }
   refuseUnlooked(place.tree, gaps);
   return gaps;

@@ -12,7 +12,7 @@ import { Budget, type Meter } from "./meter.ts";
 import { proberOf } from "./probe.ts";
 import type { ReadingList } from "./reading-list.ts";
 import { readAll } from "./reading-team.ts";
-import type { AskForHelp } from "./second-thread.ts";
+import type { SecondThread } from "./second-thread.ts";
 import { select, type Question, type Selection } from "./select.ts";
 import { isSmall, readSnapshot, type Snapshot, type SnapshotOptions } from "./snapshot.ts";
 import { gapsByNode, uriOf, type View } from "./view.ts";
@@ -39,7 +39,7 @@ export interface ObserveContext {
   readonly deltaLimits: Limits;
   /** What looks unchanged is read again also where its times are proof. */
   readonly readsAgain: boolean;
-  readonly askForHelp?: AskForHelp | undefined;
+  readonly second?: SecondThread | undefined;
 }
 
 /** All that was seen, and what each request gets of it. */
@@ -104,11 +104,11 @@ export function observeOverlay(
 function walkFor(context: ObserveContext, requests: readonly Request[]): Walk {
   const delta = requests.some((request) => request.extent === "delta");
   const listing = new Budget((delta ? context.deltaLimits : context.limits).maxListedEntries);
-  const { confined, meter, askForHelp } = context;
-  if (delta) return walk(confined, { meter, listing, askForHelp });
+  const { confined, meter, second } = context;
+  if (delta) return walk(confined, { meter, listing, second });
   const globs = requests.map((request) => request.glob);
   const first = walk(confined, { meter, listing, globs });
-  return leadsElsewhere(first, context) ? walk(confined, { meter, listing, askForHelp }) : first;
+  return leadsElsewhere(first, context) ? walk(confined, { meter, listing, second }) : first;
 }
 
 function leadsElsewhere({ tree }: Walk, { confined }: ObserveContext): boolean {
@@ -126,7 +126,7 @@ function baselineView(context: ObserveContext, walked: Walk, before: Snapshot): 
     reading: new Budget(context.deltaLimits.maxReadBytes),
     digesting: new Budget(context.deltaLimits.maxDigestBytes),
     readsAgain: context.readsAgain || isSmall(before.tree),
-    askForHelp: context.askForHelp,
+    second: context.second,
   });
   return {
     name: context.name,
@@ -165,9 +165,9 @@ function look(
 ): Look {
   const asked = requests.map((request) => askedOf(viewFor(request), request, context));
   const { list, plannedBytes, plans } = planEvidence(asked.map(({ wish }) => wish));
-  const { confined, meter, askForHelp } = context;
+  const { confined, meter, second } = context;
   const place = { confined, tree, meter, prober: proberOf(list.probes) };
-  readAll(list, place, plannedBytes, askForHelp);
+  readAll(list, place, plannedBytes, second);
   const { listed } = meter.touched;
   const answers = asked.flatMap(({ wish, rest }, at) => {
     const plan = plans[at];

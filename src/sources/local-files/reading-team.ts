@@ -1,7 +1,7 @@
 import { UpheldError } from "../../core/errors.ts";
 import { readFiles, type ReadingPlace } from "./list-reader.ts";
 import type { ReadingList } from "./reading-list.ts";
-import { SecondThread, type AskForHelp } from "./second-thread.ts";
+import type { SecondThread } from "./second-thread.ts";
 
 /** From so many files, or so many bytes, on a second thread is worth its start. */
 const MANY_FILES = 20_000;
@@ -12,22 +12,18 @@ export function readAll(
   list: ReadingList,
   place: ReadingPlace,
   plannedBytes: number,
-  askForHelp: AskForHelp | undefined,
+  second: SecondThread | undefined,
 ): void {
-  const meter =
-    askForHelp !== undefined && (list.count > MANY_FILES || plannedBytes > MANY_BYTES)
-      ? place.meter.share()
-      : undefined;
-  if (meter === undefined || askForHelp === undefined) {
+  const isMuch = list.count > MANY_FILES || plannedBytes > MANY_BYTES;
+  if (second === undefined || !isMuch) {
     readFiles(list, place);
     return;
   }
-  const second = new SecondThread();
-  askForHelp(second.order({ kind: "contents", list: list.share() }, place, meter));
+  const shared = second.share({ kind: "contents", list: list.share() }, place.tree);
   try {
     readFiles(list, place);
   } finally {
-    const told = second.wait();
+    const told = shared.wait();
     if (told?.kind === "contents") list.addMisses(told.misses);
   }
   if (list.waiting() > 0)

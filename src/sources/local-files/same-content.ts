@@ -4,7 +4,7 @@ import { FLAG, type Manifest, type Node } from "./manifest.ts";
 import type { Budget, Meter } from "./meter.ts";
 import { ReadingList } from "./reading-list.ts";
 import { readAll } from "./reading-team.ts";
-import type { AskForHelp } from "./second-thread.ts";
+import type { SecondThread } from "./second-thread.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** An entry before and the one that stands for it now. */
@@ -17,7 +17,7 @@ export interface ContentOptions {
   readonly meter: Meter;
   readonly reading: Budget;
   readonly digesting: Budget;
-  readonly askForHelp?: AskForHelp | undefined;
+  readonly second?: SecondThread | undefined;
 }
 
 /** Whether files hold what they held before: all questions first, then one reading, then the answers. */
@@ -46,12 +46,12 @@ export class SameContent {
   }
 
   /** Reads what was asked for. */
-  read(confined: ConfinedRoot, { meter, reading, digesting, askForHelp }: ContentOptions): void {
+  read(confined: ConfinedRoot, { meter, reading, digesting, second }: ContentOptions): void {
     if (this.#list.count === 0) return;
     const spareBytes = reading.left + digesting.left;
     this.#list.begin(spareBytes);
     const place = { confined, tree: this.#is, meter, prober: () => [] };
-    readAll(this.#list, place, this.#plannedBytes, askForHelp);
+    readAll(this.#list, place, this.#plannedBytes, second);
     const used = spareBytes - this.#list.spare.left;
     const ofDigesting = Math.min(used, digesting.left);
     digesting.take(ofDigesting);

@@ -7,17 +7,23 @@ import { MetadataList, readMetadata, type MetadataPlace } from "./metadata.ts";
 import { Aborted, Meter } from "./meter.ts";
 import { openConfinedRoot } from "./open-root.ts";
 import { ReadingList, type SharedReadingList } from "./reading-list.ts";
-import { HELP, type HelpOrder, type ToldBySecond } from "./second-thread.ts";
+import {
+  HELP,
+  type HelpOrder,
+  type SharedWork,
+  type ToldBySecond,
+  type WorkOrder,
+} from "./second-thread.ts";
 
 type Help = HelpOrder & { readonly directory: string };
 
 /** Works beside the worker until the list is empty, through a handle of its own on the same root. */
-async function help(order: Help): Promise<void> {
-  const state = new Int32Array(order.state);
-  const prober = await proberFor(order.work.kind === "contents" ? order.work.list.probes : []);
+async function help(order: Help, { tree, work, state: memory }: WorkOrder): Promise<void> {
+  const state = new Int32Array(memory);
+  const prober = await proberFor(work.kind === "contents" ? work.list.probes : []);
   if (Atomics.compareExchange(state, 0, HELP.asked, HELP.working) !== HELP.asked) return;
   try {
-    work(order, prober);
+    takePart(order, work, { tree: Manifest.of(tree), prober });
   } catch (error) {
     // The worker stops at the same flag.
     if (!(error instanceof Aborted)) throw error;
@@ -34,22 +40,26 @@ async function proberFor(probes: readonly Matcher[]): Promise<Prober> {
   return proberOf(probes);
 }
 
-function work(order: Help, prober: Prober): void {
+function takePart(
+  order: Help,
+  work: SharedWork,
+  { tree, prober }: { readonly tree: Manifest; readonly prober: Prober },
+): void {
   using confined = openSameRoot(order);
   if (confined === undefined) return;
-  const place = { confined, tree: Manifest.of(order.tree), meter: Meter.of(order.meter) };
+  const place = { confined, tree, meter: Meter.of(order.meter) };
   const tell = (told: ToldBySecond): void => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     order.port.postMessage(told);
   };
-  switch (order.work.kind) {
+  switch (work.kind) {
     case "contents":
-      readContents(order.work.list, { ...place, prober }, tell);
+      readContents(work.list, { ...place, prober }, tell);
       return;
     case "metadata":
       tell({
         kind: "metadata",
-        gaps: readMetadata(new MetadataList(order.work.list), place),
+        gaps: readMetadata(new MetadataList(work.list), place),
         targets: place.tree.targets,
       });
   }
@@ -83,5 +93,6 @@ function openSameRoot({ directory, device, inode }: Help): ConfinedRoot | undefi
   return undefined;
 }
 
-// Given by the client that starts this thread.
-await help(workerData as Help);
+// Given by the client that starts this thread, which ends when the worker closes the port.
+const order = workerData as Help;
+order.port.on("message", (work: WorkOrder) => help(order, work));

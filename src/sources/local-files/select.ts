@@ -58,11 +58,9 @@ class Selecting {
     this.#addGaps(ROOT);
     const pending: Pending[] = [{ node: ROOT, progress: this.#question.glob.start }];
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      const step = this.#stepsFrom(next.progress);
       for (const child of tree.children(next.node)) {
-        const progress = this.#question.glob.step(
-          next.progress,
-          printableName(tree.names.get(child)),
-        );
+        const progress = step(child);
         if (this.#meets(child, progress)) pending.push({ node: child, progress });
       }
     }
@@ -77,9 +75,20 @@ class Selecting {
     };
   }
 
+  /** How far the pattern is at a child. Where it covers everything beneath, names do not matter. */
+  #stepsFrom(progress: Progress): (child: Node) => Progress {
+    const { glob } = this.#question;
+    const { names } = this.#view.tree;
+    if (!glob.coversBeneath(progress))
+      return (child) => glob.step(progress, printableName(names.get(child)));
+    const covered = glob.step(progress, "");
+    return () => covered;
+  }
+
   /** Of an overlay only what was written is here: which links there are besides is not known. */
   #linksElsewhere(): { links?: readonly Node[] } {
     if (this.#view.method === "exact" || this.#links.length > MAX_LINKS) return {};
+    if (this.#links.length === 0) return { links: [] };
     // An entry of a delta tells what became of the link itself, not of what is behind it.
     const told =
       this.#question.extent === "delta"

@@ -8,7 +8,7 @@ import { Budget, type Meter } from "./meter.ts";
 import type { PlaceGap, Walk } from "./place-gap.ts";
 import { ReadingList } from "./reading-list.ts";
 import { readAll } from "./reading-team.ts";
-import type { AskForHelp } from "./second-thread.ts";
+import type { SecondThread } from "./second-thread.ts";
 import { SmallestFirst } from "./smallest-first.ts";
 import { filesOf } from "./traverse.ts";
 import { walk } from "./walk.ts";
@@ -42,7 +42,7 @@ export interface SnapshotOptions {
   readonly now: () => bigint;
   /** Flushes the file system; true where times are proof afterwards. */
   readonly settle: () => boolean;
-  readonly askForHelp?: AskForHelp | undefined;
+  readonly second?: SecondThread | undefined;
 }
 
 /** Up to here a tree is read again as a matter of course. */
@@ -54,9 +54,9 @@ const SMALL_BYTES = 32 << 20;
  * ones. Where times are to stand in for reading again, the file system is flushed.
  */
 export function takeSnapshot(confined: ConfinedRoot, options: SnapshotOptions): Snapshot {
-  const { meter, limits, askForHelp } = options;
+  const { meter, limits, second } = options;
   const listing = new Budget(limits.maxListedEntries);
-  return readSnapshot(confined, walk(confined, { meter, listing, askForHelp }), options);
+  return readSnapshot(confined, walk(confined, { meter, listing, second }), options);
 }
 
 /** Takes the digests of a tree that was walked, and keeps the content of its small files. */
@@ -67,7 +67,7 @@ export function readSnapshot(
 ): Snapshot {
   const { meter } = options;
   const { list, plannedBytes, files } = planOf(tree, options.limits);
-  readAll(list, { confined, tree, meter, prober: () => [] }, plannedBytes, options.askForHelp);
+  readAll(list, { confined, tree, meter, prober: () => [] }, plannedBytes, options.second);
   const { prior, digested } = keptOf(list, tree);
   const usesTimes = digested < files || !(options.readsAgain || isSmall(tree));
   return {

@@ -16,7 +16,7 @@ import type {
   Task,
   WorkerRoot,
 } from "./protocol.ts";
-import type { AskForHelp } from "./second-thread.ts";
+import { SecondThread, type AskForHelp } from "./second-thread.ts";
 import { shareLook } from "./shared-look.ts";
 import { takeSnapshot, type Snapshot } from "./snapshot.ts";
 
@@ -41,9 +41,15 @@ export class TaskRunner {
   perform(task: Task, meter: Meter, askForHelp?: AskForHelp): Result {
     switch (task.kind) {
       case "baseline":
-        return this.#withRoot((confined) => this.#baseline(confined, task, meter, askForHelp));
+        return this.#withRoot((confined) => {
+          using second = SecondThread.of(askForHelp, confined, meter);
+          return this.#baseline(confined, task, meter, second);
+        });
       case "observe":
-        return this.#withRoot((confined) => this.#observe(confined, task, meter, askForHelp));
+        return this.#withRoot((confined) => {
+          using second = SecondThread.of(askForHelp, confined, meter);
+          return this.#observe(confined, task, meter, second);
+        });
       case "observe_overlay":
         return this.#withRoot((confined) => this.#observeOverlay(confined, task, meter));
       case "save":
@@ -76,7 +82,7 @@ export class TaskRunner {
     confined: ConfinedRoot,
     task: Extract<Task, { kind: "baseline" }>,
     meter: Meter,
-    askForHelp: AskForHelp | undefined,
+    second: SecondThread | undefined,
   ): Result {
     const { directory } = this.#root;
     const snapshot = takeSnapshot(confined, {
@@ -85,7 +91,7 @@ export class TaskRunner {
       readsAgain: task.readsAgain,
       now: () => this.#now(),
       settle: () => isLocalDisk(directory) && flushFileSystem(directory),
-      askForHelp,
+      second,
     });
     const facts = this.#keep(snapshot);
     this.#places.set(facts.baseline, confined.realPath);
@@ -117,7 +123,7 @@ export class TaskRunner {
     confined: ConfinedRoot,
     task: Extract<Task, { kind: "observe" }>,
     meter: Meter,
-    askForHelp: AskForHelp | undefined,
+    second: SecondThread | undefined,
   ): Result {
     if (this.#leadsElsewhere(confined, task.baseline)) {
       const detail = "its path leads to another directory than before the run";
@@ -137,7 +143,7 @@ export class TaskRunner {
         limits: task.limits,
         deltaLimits: task.deltaLimits,
         readsAgain: task.readsAgain,
-        askForHelp,
+        second,
       },
       task.requests.map(requestOf),
     );

@@ -4,13 +4,13 @@ import type { Glob, Progress } from "../../core/glob.ts";
 import { errnoOf, isAbsent, type ConfinedRoot, type Directory } from "./confined.ts";
 import { Descent } from "./descent.ts";
 import { FLAG, Manifest, ROOT, TYPES, type Node } from "./manifest.ts";
-import { readAllMetadata } from "./metadata-team.ts";
+import { isMuchToLookAt, readAllMetadata } from "./metadata-team.ts";
 import { lookAt, type MetadataPlace } from "./metadata.ts";
 import { Aborted, type Budget, type Meter } from "./meter.ts";
 import { mountIdOf, mountsBelow } from "./mounts.ts";
 import { printableName, type ByteName } from "./name.ts";
 import type { PlaceGap, Walk } from "./place-gap.ts";
-import type { AskForHelp } from "./second-thread.ts";
+import type { SecondThread } from "./second-thread.ts";
 import { directoriesOf } from "./traverse.ts";
 
 export interface WalkOptions {
@@ -18,7 +18,7 @@ export interface WalkOptions {
   readonly listing: Budget;
   /** Only directories that one of these could lead through are listed; absent: all are. */
   readonly globs?: readonly Glob[];
-  readonly askForHelp?: AskForHelp | undefined;
+  readonly second?: SecondThread | undefined;
 }
 
 /** The types as characters behind a name. */
@@ -131,6 +131,7 @@ class Walker {
     }
     this.#tree.childStarts.set(node, start);
     this.#tree.childCounts.set(node, this.#tree.count - start);
+    if (this.#looksLater && isMuchToLookAt(this.#tree)) this.#options.second?.start();
     const directories: Node[] = [];
     for (let child = start; child < this.#tree.count; child += 1) {
       if (!this.#looksLater && this.#wants(pending.progress, progress.get(child)))
@@ -193,8 +194,7 @@ class Walker {
     this.#looksLater = false;
     // Those that look hold handles of their own.
     this.#descent[Symbol.dispose]();
-    for (const each of readAllMetadata(this.#place(), this.#options.askForHelp))
-      this.#gaps.push(each);
+    for (const each of readAllMetadata(this.#place(), this.#options.second)) this.#gaps.push(each);
   }
 
   #place(): MetadataPlace {

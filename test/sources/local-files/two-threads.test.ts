@@ -5,6 +5,7 @@ import { Worker } from "node:worker_threads";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { Matcher } from "../../../src/core/matcher.ts";
+import type { ConfinedRoot } from "../../../src/sources/local-files/confined.ts";
 import { readFiles } from "../../../src/sources/local-files/list-reader.ts";
 import { columnsOf, FLAG, type Manifest } from "../../../src/sources/local-files/manifest.ts";
 import { Aborted, Budget, Meter, SharedBudget } from "../../../src/sources/local-files/meter.ts";
@@ -12,7 +13,13 @@ import { proberOf } from "../../../src/sources/local-files/probe.ts";
 import { openProcRoot } from "../../../src/sources/local-files/proc-root.ts";
 import { ReadingList } from "../../../src/sources/local-files/reading-list.ts";
 import { readAll } from "../../../src/sources/local-files/reading-team.ts";
-import { HELP, type HelpOrder } from "../../../src/sources/local-files/second-thread.ts";
+import {
+  HELP,
+  SecondThread,
+  type HelpOrder,
+  type SharedTask,
+  type SharedWork,
+} from "../../../src/sources/local-files/second-thread.ts";
 import { SmallestFirst } from "../../../src/sources/local-files/smallest-first.ts";
 import { filesOf } from "../../../src/sources/local-files/traverse.ts";
 import { walk } from "../../../src/sources/local-files/walk.ts";
@@ -24,6 +31,7 @@ const PROBES = [Matcher.parse({ kind: "contains", value: "xx" })];
 /** So many bytes are worth a second thread, however many there are. */
 const MUCH = Number.MAX_SAFE_INTEGER;
 
+const listing = (): Budget => new Budget(100_000);
 const stop = (): Int32Array => new Int32Array(new SharedArrayBuffer(4));
 
 interface Reading {
@@ -38,30 +46,46 @@ interface Wanted {
   readonly allowed?: number;
 }
 
-/** A second thread over the built program, which has taken its first files before this thread takes any. */
-class Second {
+/** Second threads over the built program, which have taken their first files before this thread takes any. */
+class Seconds {
   readonly #directory: string;
   readonly #ends: Promise<unknown>[] = [];
-  order: HelpOrder | undefined;
+  readonly tasks: SharedTask[] = [];
+  readonly works: SharedWork[] = [];
 
   constructor(directory: string) {
     this.#directory = directory;
   }
 
-  readonly start = (order: HelpOrder): void => {
-    this.order = order;
+  beside(confined: ConfinedRoot, meter: Meter): SecondThread {
+    const second = SecondThread.of((order) => this.#start(order), confined, meter);
+    if (second === undefined) throw new Error("the meter cannot be shared");
+    const share = second.share.bind(second);
+    second.share = (work, tree) => {
+      const task = share(work, tree);
+      this.works.push(work);
+      this.tasks.push(task);
+      const cursor = new Int32Array(work.list.cursor);
+      while (task.state[0] === HELP.asked) Atomics.wait(task.state, 0, HELP.asked, 5);
+      while (Atomics.load(task.state, 0) === HELP.working && Atomics.load(cursor, 0) === 0)
+        Atomics.wait(cursor, 0, 0, 1);
+      return task;
+    };
+    return second;
+  }
+
+  #start(order: HelpOrder): void {
     const script = new URL("../../../dist/sources/local-files/second-reader.js", import.meta.url);
     const worker = new Worker(script, {
       workerData: { ...order, directory: this.#directory },
       transferList: [order.port],
     });
     this.#ends.push(once(worker, "exit"));
-    const state = new Int32Array(order.state);
-    const cursor = new Int32Array(order.work.list.cursor);
-    while (Atomics.load(state, 0) === HELP.asked) Atomics.wait(state, 0, HELP.asked, 5);
-    while (Atomics.load(state, 0) === HELP.working && Atomics.load(cursor, 0) === 0)
-      Atomics.wait(cursor, 0, 0, 1);
-  };
+  }
+
+  get threads(): number {
+    return this.#ends.length;
+  }
 
   async ended(): Promise<void> {
     await Promise.all(this.#ends);
@@ -71,7 +95,7 @@ class Second {
 function plan(world: TreeWorld, wanted: readonly Wanted[], spareBytes: number) {
   const confined = openProcRoot(world.root);
   const meter = new Meter(stop());
-  const { tree } = walk(confined, { meter, listing: new Budget(100_000) });
+  const { tree } = walk(confined, { meter, listing: listing() });
   const list = new ReadingList(PROBES);
   let at = 0;
   let planned = 0;
@@ -128,13 +152,15 @@ describe.runIf(isLinux)("two threads read as one does", () => {
         const alone = plan(world, wanted, spare);
         readFiles(alone.list, { ...alone, prober: proberOf(PROBES) });
         const both = plan(world, wanted, spare);
-        const second = new Second(world.root);
-        readAll(both.list, { ...both, prober: proberOf(PROBES) }, MUCH, second.start);
-        expect(new Int32Array(second.order?.state ?? new SharedArrayBuffer(4))[0]).toBe(HELP.ended);
+        const seconds = new Seconds(world.root);
+        using second = seconds.beside(both.confined, both.meter);
+        readAll(both.list, { ...both, prober: proberOf(PROBES) }, MUCH, second);
+        expect(seconds.tasks.map(({ state }) => state[0])).toEqual([HELP.ended]);
         expect(outcome(both)).toEqual(outcome(alone));
         alone.confined[Symbol.dispose]();
         both.confined[Symbol.dispose]();
-        await second.ended();
+        second[Symbol.dispose]();
+        await seconds.ended();
       }),
       { numRuns: 6 },
     );
@@ -150,8 +176,9 @@ describe.runIf(isLinux)("two threads read as one does", () => {
         spare,
       );
       for (let at = 0; at < 400; at += 1) appendFileSync(world.at(`d${at % 5}/f${at}`), "more");
-      const second = new Second(world.root);
-      readAll(reading.list, { ...reading, confined, prober: () => [] }, MUCH, second.start);
+      const seconds = new Seconds(world.root);
+      const second = seconds.beside(confined, reading.meter);
+      readAll(reading.list, { ...reading, confined, prober: () => [] }, MUCH, second);
       expect(reading.meter.touched.readBytes).toBeLessThanOrEqual(planned + spare);
       expect(planned + reading.list.spare.left).toBeLessThanOrEqual(planned + spare);
       // What could not be read again within that is said.
@@ -161,7 +188,8 @@ describe.runIf(isLinux)("two threads read as one does", () => {
       for (const at of unread) expect(reading.list.miss(at)).toBeDefined();
       if (spare === 1_000_000) expect(unread).toEqual([]);
       confined[Symbol.dispose]();
-      await second.ended();
+      second[Symbol.dispose]();
+      await seconds.ended();
     }
   }, 60_000);
 
@@ -179,14 +207,16 @@ describe.runIf(isLinux)("two threads read as one does", () => {
       if (asked === 20) Atomics.store(flag, 0, 1);
       return [];
     };
-    const second = new Second(world.root);
+    const seconds = new Seconds(world.root);
+    const second = seconds.beside(confined, meter);
     expect(() => {
-      readAll(reading.list, { ...reading, meter, confined, prober }, MUCH, second.start);
+      readAll(reading.list, { ...reading, meter, confined, prober }, MUCH, second);
     }).toThrow(Aborted);
     const { readBytes } = meter.touched;
     expect(readBytes).toBeLessThan(300 * 200_000);
     confined[Symbol.dispose]();
-    await second.ended();
+    second[Symbol.dispose]();
+    await seconds.ended();
     expect(meter.touched.readBytes).toBe(readBytes);
     expect(openHandles()).toBe(before);
   }, 60_000);
@@ -196,9 +226,11 @@ describe.runIf(isLinux)("two threads read as one does", () => {
     for (let at = 0; at < 200; at += 1) world.write(`f${at}`, "content");
     world.secret("f0");
     const { confined, ...reading } = plan(world, [{ keepBytes: 0, isProbed: false }], 0);
-    const second = new Second(world.outside);
-    readAll(reading.list, { ...reading, confined, prober: () => [] }, MUCH, second.start);
-    await second.ended();
+    const seconds = new Seconds(world.outside);
+    const second = seconds.beside(confined, reading.meter);
+    readAll(reading.list, { ...reading, confined, prober: () => [] }, MUCH, second);
+    second[Symbol.dispose]();
+    await seconds.ended();
     expect(reading.meter.touched.readBytes).toBe(200 * "content".length);
     expect(reading.list.waiting()).toBe(0);
     confined[Symbol.dispose]();
@@ -222,31 +254,54 @@ describe.runIf(isLinux)("two threads look as one does", () => {
     for (let at = 0; at < 21_000; at += 1) world.write(`d${at % 90}/f${at}`, "");
     for (let at = 0; at < 300; at += 1) symlinkSync(`f${at}`, world.at(`d${at % 90}/to-${at}`));
     const confined = openProcRoot(world.root);
-    const look = (askForHelp?: (order: HelpOrder) => void) =>
-      walk(confined, { meter: new Meter(stop()), listing: new Budget(100_000), askForHelp });
-    const alone = look();
-    const second = new Second(world.root);
-    const both = look(second.start);
-    expect(second.order?.work.kind).toBe("metadata");
+    const alone = walk(confined, { meter: new Meter(stop()), listing: listing() });
+    const seconds = new Seconds(world.root);
+    const meter = new Meter(stop());
+    const second = seconds.beside(confined, meter);
+    const both = walk(confined, { meter, listing: listing(), second });
+    expect(seconds.works.map(({ kind }) => kind)).toEqual(["metadata"]);
+    expect(meter.touched.listed).toBe(21_390);
     expect(columns(both.tree)).toEqual(columns(alone.tree));
     expect(new Map(both.tree.targets)).toEqual(new Map(alone.tree.targets));
     expect(alone.tree.targets.size).toBe(300);
     expect([...both.gaps, ...alone.gaps]).toEqual([]);
     confined[Symbol.dispose]();
-    await second.ended();
+    second[Symbol.dispose]();
+    await seconds.ended();
+  }, 120_000);
+
+  test("one thread takes part in one work after another", async () => {
+    world.clear();
+    for (let at = 0; at < 21_000; at += 1) world.write(`d${at % 90}/f${at}`, `${at}`);
+    const confined = openProcRoot(world.root);
+    const seconds = new Seconds(world.root);
+    const meter = new Meter(stop());
+    const second = seconds.beside(confined, meter);
+    const { tree } = walk(confined, { meter, listing: listing(), second });
+    const list = new ReadingList();
+    for (const node of filesOf(tree)) list.add(node, { keepBytes: 0, isProbed: false });
+    list.begin(0);
+    readAll(list, { confined, tree, meter, prober: () => [] }, 0, second);
+    expect(seconds.works.map(({ kind }) => kind)).toEqual(["metadata", "contents"]);
+    expect(seconds.tasks.map(({ state }) => state[0])).toEqual([HELP.ended, HELP.ended]);
+    expect(seconds.threads).toBe(1);
+    expect(list.count).toBe(21_000);
+    expect(Array.from({ length: 21_000 }, (_, at) => list.isWhole(at)).every(Boolean)).toBe(true);
+    confined[Symbol.dispose]();
+    second[Symbol.dispose]();
+    await seconds.ended();
   }, 120_000);
 
   test("a second thread that comes to another root looks at nothing", async () => {
     world.clear();
     for (let at = 0; at < 21_000; at += 1) world.write(`d${at % 90}/f${at}`, "");
     const confined = openProcRoot(world.root);
-    const second = new Second(world.outside);
-    const { tree, gaps } = walk(confined, {
-      meter: new Meter(stop()),
-      listing: new Budget(100_000),
-      askForHelp: second.start,
-    });
-    await second.ended();
+    const seconds = new Seconds(world.outside);
+    const meter = new Meter(stop());
+    const second = seconds.beside(confined, meter);
+    const { tree, gaps } = walk(confined, { meter, listing: listing(), second });
+    second[Symbol.dispose]();
+    await seconds.ended();
     expect(gaps).toEqual([]);
     expect([...filesOf(tree)].every((node) => tree.has(node, FLAG.stat))).toBe(true);
     confined[Symbol.dispose]();
