@@ -9,7 +9,7 @@ import { globOfScorable } from "../core/scorable.ts";
 import { parseStrictJson } from "../core/strict-json.ts";
 import type { CallValue, Sighting, ToolCall } from "../core/tool-call.ts";
 import type { Message } from "../core/conversation.ts";
-import { redactState } from "./redact-state.ts";
+import { present, redactState } from "./redact-state.ts";
 import { redactJson, redactValue } from "./redact-value.ts";
 import type { Redactor } from "./redactor.ts";
 
@@ -85,33 +85,31 @@ function redactSurface({ entries, ...rest }: Surface, how: ObservationRedaction)
   };
 }
 
+/** The very same where there is nothing to remove: of a hundred thousand entries, that is mostly each. */
 function redactEntry(entry: SurfaceEntry, how: ObservationRedaction): SurfaceEntry {
-  const { uri, from, partOf, now, before, nameBytes, ...rest } = entry;
-  const names = Object.fromEntries(
-    Object.entries({ uri, from, partOf }).flatMap(([key, name]) =>
-      name === undefined ? [] : [[key, how.place(name)]],
-    ),
-  );
-  const isRedacted = canonicalJson(names) !== canonicalJson(definedOf({ uri, from, partOf }));
-  const bytes =
-    nameBytes === undefined || hidesSecret(nameBytes, how.redactor) ? {} : { nameBytes };
-  return {
-    ...rest,
-    uri,
-    ...names,
-    ...bytes,
-    ...(isRedacted ? { redacted: true } : {}),
-    ...(now === undefined ? {} : { now: redactState(now, how) }),
-    ...(before === undefined ? {} : { before: redactState(before, how) }),
-  };
+  const names = redactNames(entry, how);
+  const now = entry.now && redactState(entry.now, how);
+  const before = entry.before && redactState(entry.before, how);
+  if (names === undefined && now === entry.now && before === entry.before) return entry;
+  return present({ ...entry, ...names, now, before });
 }
 
-function definedOf(
-  given: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
-  );
+type Names = Pick<SurfaceEntry, "uri" | "from" | "partOf" | "nameBytes" | "redacted">;
+
+/** Undefined where they stay as they are. */
+function redactNames(
+  { uri, from, partOf, nameBytes }: SurfaceEntry,
+  { place, redactor }: ObservationRedaction,
+): Names | undefined {
+  const names = { uri: place(uri), from: from && place(from), partOf: partOf && place(partOf) };
+  const isRenamed = names.uri !== uri || names.from !== from || names.partOf !== partOf;
+  const hides = nameBytes !== undefined && hidesSecret(nameBytes, redactor);
+  if (!isRenamed && !hides) return undefined;
+  return {
+    ...present(names),
+    ...(hides ? { nameBytes: undefined } : {}),
+    ...(isRenamed ? { redacted: true } : {}),
+  };
 }
 
 function hidesSecret(base64: string, redactor: Redactor): boolean {

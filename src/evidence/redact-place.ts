@@ -23,6 +23,7 @@ export function redactPlace(uri: string, redactor: Redactor): string {
 
 /** A name or path without secrets. A backslash in it is told as \x5c, which no secret is spelled with. */
 export function redactName(name: string, { mask }: Redactor): string {
+  if (!name.includes("\\")) return mask(name);
   const read = name.replaceAll(String.raw`\x5c`, "\\");
   const masked = mask(read);
   return masked === read

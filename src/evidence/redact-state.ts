@@ -1,4 +1,4 @@
-import type { EntryState, RetainedContent } from "../core/entry.ts";
+import type { EntryState, RecordedFinding, RetainedContent } from "../core/entry.ts";
 import type { Digest } from "../core/ids.ts";
 import type { Column, Row } from "../core/row.ts";
 import { redactName } from "./redact-place.ts";
@@ -11,40 +11,70 @@ interface How {
   readonly needles: ReadonlySet<Digest>;
 }
 
-/** A location at one moment without secrets. Where its content lost one, the digest goes too: it could be guessed from. */
-export function redactState(state: EntryState, { redactor, needles }: How): EntryState {
-  const { content, row, findings, sha256, linkTarget, ...rest } = state;
-  const shown = row && redactRow(row, redactor);
-  const kept = content && redactContent(content, redactor);
-  const isRedacted = kept !== content || shown !== row;
-  return {
-    ...redactValue(rest, redactor.mask),
-    ...(linkTarget === undefined ? {} : { linkTarget: redactName(linkTarget, redactor) }),
-    ...(content === undefined || kept !== undefined ? {} : hidden(content, redactor)),
-    ...(isRedacted ? {} : present({ sha256 })),
-    ...present({
-      content: kept && marked(kept, isRedacted),
-      findings: findings?.filter(({ matcher }) => !needles.has(matcher)),
-      row: shown,
-    }),
+/**
+ * A location at one moment without secrets: the very same where it holds none. Where its content lost one, the digest goes too: it
+ * could be guessed from.
+ */
+export function redactState(state: EntryState, how: How): EntryState {
+  const { content, row, findings, sha256, ...rest } = state;
+  const masked = {
+    content: content && redactContent(content, how.redactor),
+    row: row && redactRow(row, how.redactor),
+    findings: findings && findingsToTell(findings, how),
   };
+  const told = redactTold(rest, how.redactor);
+  const isRedacted = masked.content !== content || masked.row !== row;
+  if (!isRedacted && told === rest && masked.findings === findings) return state;
+  return present({
+    ...told,
+    ...hidden(content, masked.content, how),
+    ...masked,
+    ...(isRedacted ? { content: marked(masked.content) } : { sha256 }),
+  });
+}
+
+/** Without its digest, a content has to say why. */
+function marked(content: RetainedContent | undefined): RetainedContent | undefined {
+  return content && { ...content, redacted: true };
+}
+
+function findingsToTell(
+  findings: readonly RecordedFinding[],
+  { needles }: How,
+): readonly RecordedFinding[] {
+  const told = findings.filter(({ matcher }) => !needles.has(matcher));
+  return told.length === findings.length ? findings : told;
+}
+
+type Told = Omit<EntryState, "content" | "row" | "findings" | "sha256">;
+
+/** Of what is told of a state, these texts are the world's; the rest is of our own making. */
+function redactTold(rest: Told, redactor: Redactor): Told {
+  const { linkTarget, definition, unread } = rest;
+  if (linkTarget === undefined && definition === undefined && unread === undefined) return rest;
+  const target = linkTarget && redactName(linkTarget, redactor);
+  const texts = present({ definition, unread });
+  const masked = redactValue(texts, redactor.mask);
+  if (masked === texts && target === linkTarget) return rest;
+  return present({ ...rest, ...masked, linkTarget: target });
 }
 
 /** The members that are there. */
-function present<T extends object>(members: T): T {
+export function present<T extends object>(members: T): T {
   const defined = Object.entries(members).filter(([, value]) => value !== undefined);
   // What is left out was undefined.
   return Object.fromEntries(defined) as T;
 }
 
-function hidden(content: RetainedContent, redactor: Redactor): Pick<EntryState, "unread"> {
+/** Of content that cannot be shown without its secret, what would tell why. */
+function hidden(
+  content: RetainedContent | undefined,
+  shown: RetainedContent | undefined,
+  { redactor }: How,
+): Pick<EntryState, "unread"> {
+  if (content === undefined || shown !== undefined) return {};
   const detail = redactor.maskWhole(content.value, "binary");
   return { unread: { code: "content_redacted", detail } };
-}
-
-/** Without its digest, a content has to say why. */
-function marked(content: RetainedContent, isRedacted: boolean): RetainedContent {
-  return isRedacted ? { ...content, redacted: true } : content;
 }
 
 /** The content with masks; undefined where it is no text and holds a secret: nothing of it could be read without it. */

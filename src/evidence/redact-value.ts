@@ -3,7 +3,7 @@ import type { Redactor } from "./redactor.ts";
 
 type Mask = (text: string) => string;
 
-/** A value with every text in it masked, the keys of its objects too. Equal where there is nothing to remove. */
+/** A value with every text in it masked, the keys of its objects too. The very same where there is nothing to remove. */
 export function redactValue<T>(value: T, mask: Mask): T {
   // Texts become texts, and everything else keeps its form.
   return mapTexts(value, mask) as T;
@@ -11,11 +11,19 @@ export function redactValue<T>(value: T, mask: Mask): T {
 
 function mapTexts(value: unknown, mask: Mask): unknown {
   if (typeof value === "string") return mask(value);
-  if (Array.isArray(value)) return value.map((each) => mapTexts(each, mask));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [mask(key), mapTexts(member, mask)]),
-  );
+  if (Array.isArray(value)) {
+    const each: readonly unknown[] = value;
+    const mapped = each.map((member) => mapTexts(member, mask));
+    return mapped.every((member, index) => member === each[index]) ? value : mapped;
+  }
+  let isSame = true;
+  const mapped = Object.entries(value).map(([key, member]) => {
+    const masked = [mask(key), mapTexts(member, mask)] as const;
+    isSame &&= masked[0] === key && masked[1] === member;
+    return masked;
+  });
+  return isSame ? value : Object.fromEntries(mapped);
 }
 
 /**

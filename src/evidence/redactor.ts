@@ -18,7 +18,7 @@ export interface RedactorOptions {
 
 /** Removes secrets from texts. */
 export interface Redactor {
-  /** Asks the token rules about texts. Until then, `mask` finds no tokens in them. */
+  /** Looks at texts, and asks the token rules about them. Until then, `mask` finds no tokens in them. */
   readonly study: (texts: Iterable<string>) => Promise<void>;
   /** The text with a mask in place of each secret. Masking twice gives the same as once. */
   readonly mask: (text: string) => string;
@@ -42,6 +42,8 @@ const BATCH_LENGTH = 1_000_000;
 export function redactorOf({ secrets = [], nameOf, findTokens }: RedactorOptions): Redactor {
   const finders = secrets.map(secretFinder);
   const tokens = new Map<string, readonly SecretSpan[]>();
+  /** Texts that were studied and hold nothing. */
+  const clean = new Set<string>();
   const made = new Map<string, string>();
   const maskFor = (secret: string, rule: string): string => {
     const mask = maskOf(rule, nameOf(secret));
@@ -49,6 +51,7 @@ export function redactorOf({ secrets = [], nameOf, findTokens }: RedactorOptions
     return mask;
   };
   const maskedOnce = (text: string, found: readonly SecretSpan[]): string => {
+    if (found.length === 0) return text;
     const spans = outsideMasks(text, mergedSpans(found));
     let kept = "";
     let at = 0;
@@ -58,6 +61,8 @@ export function redactorOf({ secrets = [], nameOf, findTokens }: RedactorOptions
     }
     return kept + text.slice(at);
   };
+  const mayHoldToken = (text: string): boolean =>
+    text.length >= MIN_TOKEN_LENGTH && !tokens.has(text);
   const spansIn = (text: string): readonly SecretSpan[] => [
     ...finders.flatMap(({ find }) => find(text)),
     ...connectionSecrets(text),
@@ -66,6 +71,7 @@ export function redactorOf({ secrets = [], nameOf, findTokens }: RedactorOptions
   ];
   // A mask can set free what stood beside the secret: where a word begins now, another rule may find one.
   const mask = (text: string): string => {
+    if (clean.has(text)) return text;
     let masked = text;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const next = maskedOnce(masked, spansIn(masked));
@@ -73,6 +79,11 @@ export function redactorOf({ secrets = [], nameOf, findTokens }: RedactorOptions
       masked = next;
     }
     return masked;
+  };
+  const askRules = async (texts: readonly string[]): Promise<void> => {
+    if (findTokens === undefined) return;
+    for (const batch of batchesOf(texts))
+      for (const [text, spans] of await findInBatch(batch, findTokens)) tokens.set(text, spans);
   };
   return {
     made,
@@ -85,13 +96,12 @@ export function redactorOf({ secrets = [], nameOf, findTokens }: RedactorOptions
       return withinBytes(result, byteLength(text));
     },
     async study(texts) {
-      if (findTokens === undefined) return;
-      let open = [...new Set(texts)].filter((text) => text.length >= MIN_TOKEN_LENGTH);
+      let open = [...new Set(texts)].filter((text) => !clean.has(text));
       for (let round = 0; round < MAX_ROUNDS && open.length > 0; round += 1) {
-        for (const batch of batchesOf(open.filter((text) => !tokens.has(text))))
-          for (const [text, spans] of await findInBatch(batch, findTokens)) tokens.set(text, spans);
+        await askRules(open.filter(mayHoldToken));
         open = open.flatMap((text) => {
           const next = maskedOnce(text, spansIn(text));
+          if (next === text) clean.add(text);
           return next === text ? [] : [next];
         });
       }

@@ -56,6 +56,28 @@ function expectWeaker(condition: Condition, observation: Observation, secret: st
   expect([live, "undetermined"]).toContain(replayed);
 }
 
+test("what holds no secret stays the very same", () => {
+  assert(
+    property(anyEntries, anyMethod, (entries, method) => {
+      const world = { extent: "delta", entries, method } as Parameters<typeof observe>[0];
+      const observation = observe(world);
+      const redactor = masking("\u2603 nowhere");
+      const place = (uri: string): string => redactPlace(uri, redactor);
+      const how = { redactor, place, needles: new Set<never>() };
+      const told = redactObservation(observation, how);
+      expect(told).toEqual(observation);
+      const both = [told, observation].map(({ payload }) =>
+        payload.kind === "surface" ? payload.entries : [],
+      );
+      for (const [at, entry] of (both[0] ?? []).entries()) expect(entry).toBe(both[1]?.[at]);
+      expect(both[0]).toHaveLength(
+        observation.payload.kind === "surface" ? (both[1]?.length ?? 0) : 0,
+      );
+    }),
+    { numRuns: Math.min(runs, 2_000) },
+  );
+});
+
 describe("a replay without the secrets is never stronger than the live verdict", () => {
   test("of contents and names of files", () => {
     assert(

@@ -95,4 +95,6 @@ function openSameRoot({ directory, device, inode }: Help): ConfinedRoot | undefi
 
 // Given by the client that starts this thread, which ends when the worker closes the port.
 const order = workerData as Help;
-order.port.on("message", (work: WorkOrder) => help(order, work));
+order.port.on("message", (work: WorkOrder) => {
+  void help(order, work);
+});

@@ -105,7 +105,6 @@ export class SecondThread {
     // It follows no link.
     const shared = { ...tree.share(), targets: new Map() };
     const order: WorkOrder = { tree: shared, work, state: state.buffer };
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     this.#channel.port1.postMessage(order);
     return { state, wait: () => this.#wait(state) };
   }

@@ -80,8 +80,10 @@ class Walker {
   }
 
   #drain(): void {
-    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop())
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
       this.#visit(next);
+      if (this.#looksLater && isMuchToLookAt(this.#tree)) this.#options.second?.start();
+    }
   }
 
   #visit(pending: Pending): void {
@@ -131,7 +133,6 @@ class Walker {
     }
     this.#tree.childStarts.set(node, start);
     this.#tree.childCounts.set(node, this.#tree.count - start);
-    if (this.#looksLater && isMuchToLookAt(this.#tree)) this.#options.second?.start();
     const directories: Node[] = [];
     for (let child = start; child < this.#tree.count; child += 1) {
       if (!this.#looksLater && this.#wants(pending.progress, progress.get(child)))
