@@ -5,7 +5,7 @@ import type { Command } from "./command.ts";
 import { EXIT } from "./exit.ts";
 import { bundlesOf } from "./judge.ts";
 import { unreadText } from "./judge-report.ts";
-import { brokenText, readBundleToJudge } from "./judged-bundle.ts";
+import { brokenText, ofFiles, readBundlesToJudge } from "./judged-bundle.ts";
 import { parseOptions } from "./options.ts";
 
 const OPTIONS = { json: { help: "print one JSON object" } };
@@ -19,10 +19,11 @@ export const agreementCommand: Command = {
   async run(args, { terminal, interruption }) {
     const parsed = parseOptions(OPTIONS, args);
     const read = await Promise.all(
-      bundlesOf(parsed).map((path) => readBundleToJudge(path, undefined, interruption.signal)),
+      bundlesOf(parsed).map((path) => readBundlesToJudge(path, undefined, interruption.signal)),
     );
-    const broken = read.flatMap((each) => ("fault" in each ? [each] : []));
-    const bundles = read.flatMap((each) => ("fault" in each ? [] : [each]));
+    const found = read.flat();
+    const broken = found.flatMap((each) => ("fault" in each ? [each] : []));
+    const bundles = found.flatMap((each) => ("fault" in each ? [] : [each]));
     const agreements = agreementsOf(bundles.flatMap(({ stored }) => stored.judgments));
     if (parsed.flag("json"))
       terminal.out(`${JSON.stringify({ bundles: bundles.length, broken, agreements })}\n`);
@@ -31,7 +32,7 @@ export const agreementCommand: Command = {
         ...broken.map(
           (each) => `  NOT INTACT ${printable(each.path)}  ${printable(brokenText(each))}`,
         ),
-        ...bundles.flatMap(unreadText),
+        ...ofFiles(bundles).flatMap(unreadText),
         ...(agreements.length === 0 ? [NOTHING] : agreements.flatMap(agreementText)),
       ];
       terminal.out(lines.map((line) => `${line}\n`).join(""));

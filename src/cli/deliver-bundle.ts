@@ -12,7 +12,7 @@ import { readRunRecord } from "../evidence/record/read-run.ts";
 import { withoutArtifact } from "../evidence/receipt.ts";
 import { ScenarioAttempt } from "../evidence/scenario-attempt.ts";
 import { receiptOfReport } from "../report/run-receipt.ts";
-import { runReport } from "../report/run-report.ts";
+import { reportOfRecord } from "../report/record-report.ts";
 import { nodeHasher } from "../store/hasher.ts";
 import { openBundle } from "../store/open-bundle.ts";
 import { isSuite, requireIntact } from "./verified-bundle.ts";
@@ -65,16 +65,7 @@ async function receiptOfBundle(
       `${path} does not say which scenario of which job it is of: upheld run --deliver seals that`,
     );
   const record = await readRunRecord(bundle, statement, { hasher: nodeHasher });
-  const scores = new Map(record.scores.map(({ subGoal, score }) => [subGoal, score]));
-  const report = runReport({
-    run: record.run,
-    deltas: record.deltas,
-    observations: record.observations,
-    subGoals: (record.claims?.subGoals ?? []).map((subGoal) => ({
-      subGoal,
-      score: scores.get(subGoal.name),
-    })),
-  });
+  const report = reportOfRecord(record);
   const { observations } = record;
   return receiptOfReport(report, { attempt: attempt.data, evidence, observations });
 }

@@ -1,13 +1,16 @@
+import type { ExpectationFile } from "../core/expectation.ts";
+import type { RunRecord } from "../evidence/record/run-record.ts";
 import type { ClaimJudgment } from "../judge/judge-bundle.ts";
 import type { JudgeIdentity, Judgment } from "../judge/judgment.ts";
 import { fateOf, judgingCost, judgingCounts, type JudgingCost } from "../judge/summary.ts";
 import { count, counted, cut } from "../report/bounds.ts";
 import { paintOf, type Paint } from "../report/paint.ts";
 import { printable } from "../report/printable.ts";
-import { runReport, type ReportedSubGoal } from "../report/run-report.ts";
+import { reportOfRecord } from "../report/record-report.ts";
+import type { ReportedSubGoal } from "../report/run-report.ts";
 import { verdictText } from "../report/verdict-text.ts";
 import { EXIT, exitOfSubGoals } from "./exit.ts";
-import { brokenText, type BrokenBundle, type BundleToJudge } from "./judged-bundle.ts";
+import { brokenText, bundleName, type BrokenBundle, type BundleToJudge } from "./judged-bundle.ts";
 
 /** What came of one bundle. */
 export type JudgedBundle =
@@ -47,22 +50,33 @@ function subGoalsOf({
   bundle: { record, claims },
   judged,
 }: Exclude<JudgedBundle, BrokenBundle>): readonly ReportedSubGoal[] {
-  const scores = new Map(record.scores.map(({ subGoal, score }) => [subGoal, score]));
-  const isSealed = claims === record.claims;
-  const { subGoals } = runReport({
-    run: record.run,
-    deltas: record.deltas,
-    observations: record.observations,
-    subGoals: (claims?.subGoals ?? [])
-      .filter((subGoal) => "judged" in subGoal || isSealed)
-      .map((subGoal) => ({ subGoal, score: scores.get(subGoal.name) })),
-  });
   const byName = new Map(judged.map((each) => [each.claim.name, each.judgment]));
-  return subGoals.map((subGoal) => withJudgment(subGoal, byName.get(subGoal.name)));
+  return openSubGoals(record, claims).map((subGoal) => {
+    const judgment = byName.get(subGoal.name);
+    if (subGoal.decidedBy === "code" || judgment === undefined) return subGoal;
+    return asJudged(subGoal, judgment);
+  });
 }
 
-function withJudgment(subGoal: ReportedSubGoal, judgment: Judgment | undefined): ReportedSubGoal {
-  if (subGoal.decidedBy === "code" || judgment === undefined) return subGoal;
+/** As they were sealed; of other claims, those that are for a judge. */
+function openSubGoals(
+  record: RunRecord,
+  claims: ExpectationFile | undefined,
+): readonly ReportedSubGoal[] {
+  if (claims === record.claims) return reportOfRecord(record).subGoals;
+  const subGoals = (claims?.subGoals ?? []).filter((subGoal) => "judged" in subGoal);
+  return reportOfRecord({
+    ...record,
+    claims: { schemaVersion: 1, subGoals },
+    grading: undefined,
+  }).subGoals;
+}
+
+/** A sub-goal as a judge decided it. */
+export function asJudged(
+  subGoal: ReportedSubGoal,
+  judgment: Pick<Judgment, "verdict" | "outcome"> & { readonly judge: { readonly name: string } },
+): ReportedSubGoal {
   const { verdict, judge } = judgment;
   return {
     ...subGoal,
@@ -73,7 +87,7 @@ function withJudgment(subGoal: ReportedSubGoal, judgment: Judgment | undefined):
   };
 }
 
-function reasonOf({ outcome }: Judgment): string {
+function reasonOf({ outcome }: Pick<Judgment, "outcome">): string {
   switch (outcome.kind) {
     case "answered":
       return outcome.reason;
@@ -100,6 +114,7 @@ export function judgingJson({ judge, bundles }: Judging): object {
         ? { bundle: each.path, ok: false, fault: each.fault }
         : {
             bundle: each.bundle.path,
+            ...(each.bundle.scenario === undefined ? {} : { scenario: each.bundle.scenario }),
             ok: true,
             digest: each.bundle.evidence.bundle,
             judgmentFile: each.bundle.judgmentFile,
@@ -162,7 +177,7 @@ function bundleText(
     return subGoal === undefined ? [line] : [line, ...reasonLine(subGoal, judged)];
   });
   return [
-    ...(named ? [`  bundle     ${printable(bundle.path)}  ${bundle.evidence.bundle}`] : []),
+    ...(named ? [`  bundle     ${printable(bundleName(bundle))}  ${bundle.evidence.bundle}`] : []),
     ...lines,
     ...notJudgedText(judged),
     `  judgments  ${printable(bundle.judgmentFile)}  ${newText(judged)}`,

@@ -25,7 +25,7 @@ import {
   judgesOf,
   priceOf,
 } from "./judge-options.ts";
-import { readBundleToJudge, type BrokenBundle, type BundleToJudge } from "./judged-bundle.ts";
+import { readBundlesToJudge, type BrokenBundle, type BundleToJudge } from "./judged-bundle.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";
 import { PERSON_OPTIONS, personOf, recordDecisions } from "./person-decisions.ts";
 import { progressOn, type Progress } from "./progress.ts";
@@ -70,7 +70,8 @@ async function judging(parsed: Parsed, context: CommandContext): Promise<Judging
   const expect = parsed.one("expect");
   const claims = expect === undefined ? undefined : readClaimsFile(expect);
   const { signal } = context.interruption;
-  const bundles = await Promise.all(paths.map((path) => readBundleToJudge(path, claims, signal)));
+  const read = await Promise.all(paths.map((path) => readBundlesToJudge(path, claims, signal)));
+  const bundles = read.flat();
   refuseNothingToJudge(bundles);
   if (person !== undefined) return recordDecisions(bundles, person);
   const [only] = judges;
@@ -120,9 +121,10 @@ async function judgeAll(
     budget: limit === undefined ? undefined : budgetOf(limit),
   };
   const count = { done: 0 };
+  const append = appender();
   const judged = await Promise.all(
     bundles.map(async (bundle) =>
-      "fault" in bundle ? bundle : judgeOne(bundle, judges, { means, progress, count }),
+      "fault" in bundle ? bundle : judgeOne(bundle, judges, { means, progress, count, append }),
     ),
   );
   progress.clear();
@@ -143,7 +145,9 @@ async function judgeOne(
     means,
     progress,
     count,
+    append,
   }: {
+    readonly append: typeof appendJudgments;
     readonly means: Omit<JudgingOptions, "record" | "earlier">;
     readonly progress: Progress;
     readonly count: { done: number };
@@ -154,12 +158,12 @@ async function judgeOne(
   const options: JudgingOptions = {
     ...means,
     earlier: stored.judgments,
-    record: oneAfterAnother(async (judgments) => {
-      await appendJudgments(judgmentFile, judgments);
+    record: async (judgments) => {
+      await append(judgmentFile, judgments);
       made.push(...judgments);
       count.done += judgments.length;
       progress.update("judged", count.done);
-    }),
+    },
   };
   const asked = claims === undefined ? [] : claimsToJudge(claims);
   const [only, ...others] = judges;
@@ -170,12 +174,16 @@ async function judgeOne(
   return { bundle, judged, made };
 }
 
-/** Appends to one file never overlap. */
-function oneAfterAnother(record: JudgingOptions["record"]): JudgingOptions["record"] {
-  let last: Promise<void> = Promise.resolve();
-  return (judgments) => {
-    const next = last.then(() => record(judgments));
-    last = next.catch(() => undefined);
+/** Appends to one file never overlap: the scenarios of a suite share one. */
+function appender(): typeof appendJudgments {
+  const last = new Map<string, Promise<void>>();
+  return (path, judgments) => {
+    const before = last.get(path) ?? Promise.resolve();
+    const next = before.then(() => appendJudgments(path, judgments));
+    last.set(
+      path,
+      next.catch(() => undefined),
+    );
     return next;
   };
 }

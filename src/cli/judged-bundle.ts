@@ -1,16 +1,20 @@
 import type { ExpectationFile } from "../core/expectation.ts";
+import type { Digest } from "../core/ids.ts";
 import { BUNDLE_FAULTS, type Fault } from "../evidence/faults.ts";
-import { verifyBundle } from "../evidence/verify.ts";
+import type { EvidenceStatement } from "../evidence/statement.ts";
 import type { JudgedEvidence } from "../judge/evidence.ts";
 import { judgmentFileOf, readJudgments, type StoredJudgments } from "../judge/judgment-file.ts";
 import { readRunRecord } from "../evidence/record/read-run.ts";
 import { nodeHasher } from "../store/hasher.ts";
 import { openBundle } from "../store/open-bundle.ts";
 import type { RunRecord } from "../evidence/record/run-record.ts";
+import { isSuite, verifyEither, type VerifiedBundle } from "./verified-bundle.ts";
 
 /** A bundle to judge over, with what was judged before. */
 export interface BundleToJudge {
   readonly path: string;
+  /** Which scenario of the suite run that the bundle holds. */
+  readonly scenario?: string;
   readonly evidence: JudgedEvidence;
   readonly record: RunRecord;
   readonly claims: ExpectationFile | undefined;
@@ -26,33 +30,70 @@ export interface BrokenBundle {
   readonly fault: Fault;
 }
 
-/** Reads a bundle for judging. One that is not intact is an answer; throws "file_unreadable" and "bundle_invalid". */
-export async function readBundleToJudge(
+/**
+ * Reads a bundle for judging; of a suite run, each scenario that has evidence. One that is not intact is an answer; throws
+ * "file_unreadable" and "bundle_invalid".
+ */
+export async function readBundlesToJudge(
   path: string,
   claims: ExpectationFile | undefined,
   signal: AbortSignal,
-): Promise<BundleToJudge | BrokenBundle> {
+): Promise<readonly (BundleToJudge | BrokenBundle)[]> {
   await using bundle = await openBundle(path);
-  const answer = await verifyBundle(bundle, { hasher: nodeHasher, signal });
-  if (!answer.ok) return { path, fault: answer };
-  const record = await readRunRecord(bundle, answer.statement, { hasher: nodeHasher });
+  const answer = await verifyEither(bundle, { keys: [], signal });
+  if (!answer.ok) return [{ path, fault: answer }];
   const judgmentFile = judgmentFileOf(path);
-  const { judgments, unread } = await readJudgments(judgmentFile);
-  const own = judgments.filter(({ bundle: digest }) => digest === answer.digest);
-  return {
-    path,
-    evidence: {
-      bundle: answer.digest,
-      parts: answer.statement.predicate.parts,
-      roots: record.roots,
-      observations: [...record.deltas, ...record.observations],
-    },
-    record,
-    claims: claims ?? record.claims,
-    judgmentFile,
-    stored: { judgments: own, unread },
-    foreign: judgments.length - own.length,
-  };
+  const stored = await readJudgments(judgmentFile);
+  const digests = new Set(statementsOf(answer).map(({ digest }) => digest));
+  const foreign = stored.judgments.filter((each) => !digests.has(each.bundle)).length;
+  const read: BundleToJudge[] = [];
+  for (const { digest, statement, scenario } of statementsOf(answer)) {
+    const record = await readRunRecord(bundle, statement, { hasher: nodeHasher });
+    read.push({
+      path,
+      ...(scenario === undefined ? {} : { scenario }),
+      evidence: {
+        bundle: digest,
+        parts: statement.predicate.parts,
+        roots: record.roots,
+        observations: [...record.deltas, ...record.observations],
+      },
+      record,
+      claims: claims ?? record.claims,
+      judgmentFile,
+      stored: {
+        judgments: stored.judgments.filter((each) => each.bundle === digest),
+        unread: stored.unread,
+      },
+      foreign,
+    });
+  }
+  return read;
+}
+
+interface FoundStatement {
+  readonly digest: Digest;
+  readonly statement: EvidenceStatement;
+  readonly scenario?: string;
+}
+
+function statementsOf(answer: VerifiedBundle): readonly FoundStatement[] {
+  if (!isSuite(answer)) return [answer];
+  return answer.scenarios.map(({ scenario, statement }) => ({
+    digest: scenario.statement,
+    statement,
+    scenario: scenario.scenarioKey,
+  }));
+}
+
+/** One of each file: what is told of a file of judgments is told once. */
+export function ofFiles(bundles: readonly BundleToJudge[]): readonly BundleToJudge[] {
+  return [...new Map(bundles.map((each) => [each.path, each])).values()];
+}
+
+/** How a bundle is named to a person. */
+export function bundleName({ path, scenario }: BundleToJudge): string {
+  return scenario === undefined ? path : `${path}  ${scenario}`;
 }
 
 /** What is wrong with it, in one line. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { claimsToJudge } from "../judge/claim.ts";
+import { claimsToJudge, type JudgedClaim } from "../judge/claim.ts";
 import type { ClaimJudgment } from "../judge/judge-bundle.ts";
 import { appendJudgments } from "../judge/judgment-file.ts";
 import { personIdentity, personJudgment, type PersonDecision } from "../judge/person.ts";
@@ -69,37 +69,58 @@ export async function recordDecisions(
   bundles: readonly (BundleToJudge | BrokenBundle)[],
   decisions: PersonDecisions,
 ): Promise<Judging> {
-  for (const bundle of bundles) if (!("fault" in bundle)) refuseUnknownClaim(bundle, decisions);
+  refuseUnclear(
+    bundles.flatMap((each) => ("fault" in each ? [] : [each])),
+    decisions,
+  );
   const judged: JudgedBundle[] = [];
   for (const bundle of bundles)
     judged.push("fault" in bundle ? bundle : await recordOver(bundle, decisions));
   return { judge: personIdentity(decisions.name), bundles: judged };
 }
 
-function refuseUnknownClaim({ path, claims }: BundleToJudge, { held }: PersonDecisions): void {
-  const known = new Set(
-    (claims === undefined ? [] : claimsToJudge(claims)).map(({ name }) => name),
-  );
-  const unknown = [...held.keys()].find((name) => !known.has(name));
-  if (unknown !== undefined)
-    throw usage(`${path} has no claim ${unknown} for a judge (it has: ${[...known].join(", ")})`);
+/** A claim that a file does not have; of a suite run, one that several scenarios have. */
+function refuseUnclear(bundles: readonly BundleToJudge[], { held }: PersonDecisions): void {
+  for (const path of new Set(bundles.map((each) => each.path))) {
+    const ofFile = bundles.filter((each) => each.path === path);
+    const known = ofFile.flatMap((each) => claimsIn(each).map(({ name }) => namesOf(each, name)));
+    const listed = known.map(([full]) => full).join(", ");
+    for (const name of held.keys()) {
+      const meant = known.filter((names) => names.includes(name)).length;
+      if (meant === 0) throw usage(`${path} has no claim ${name} for a judge (it has: ${listed})`);
+      if (meant > 1) throw usage(`several scenarios have a claim ${name}: say which of ${listed}`);
+    }
+  }
+}
+
+function claimsIn({ claims }: BundleToJudge): readonly JudgedClaim[] {
+  return claims === undefined ? [] : claimsToJudge(claims);
+}
+
+/** What a claim can be called: in a suite run by its scenario, too. */
+function namesOf({ scenario }: BundleToJudge, name: string): readonly string[] {
+  return scenario === undefined ? [name] : [`${scenario}/${name}`, name];
 }
 
 async function recordOver(
   bundle: BundleToJudge,
   { name, held, reason, cites }: PersonDecisions,
 ): Promise<JudgedBundle> {
-  const { evidence, claims, judgmentFile } = bundle;
-  const judged = (claims === undefined ? [] : claimsToJudge(claims)).flatMap(
-    (claim): readonly ClaimJudgment[] => {
-      const answer = held.get(claim.name);
-      if (answer === undefined) return [];
-      const decision = { person: name, held: answer, reason, cites };
-      const means = { newId: randomUUID, now: systemClock };
-      return [{ claim, judgment: personJudgment(evidence, claim, decision, means), isNew: true }];
-    },
-  );
+  const { evidence, judgmentFile } = bundle;
+  const judged = claimsIn(bundle).flatMap((claim): readonly ClaimJudgment[] => {
+    const answer = namesOf(bundle, claim.name)
+      .map((each) => held.get(each))
+      .find(isAnswer);
+    if (answer === undefined) return [];
+    const decision = { person: name, held: answer, reason, cites };
+    const means = { newId: randomUUID, now: systemClock };
+    return [{ claim, judgment: personJudgment(evidence, claim, decision, means), isNew: true }];
+  });
   const made = judged.flatMap(({ judgment }) => judgment ?? []);
   await appendJudgments(judgmentFile, made);
   return { bundle, judged, made };
+}
+
+function isAnswer(given: boolean | null | undefined): given is boolean | null {
+  return given !== undefined;
 }

@@ -9,7 +9,8 @@ import { sealBundle } from "../evidence/seal.ts";
 import { jsonPieces } from "../report/json-pieces.ts";
 import type { Signer } from "../evidence/signer.ts";
 import type { EvidenceSealer } from "../evidence/statement.ts";
-import { runReport, type RunReport, type SealedBundle } from "../report/run-report.ts";
+import { reportOfRecord } from "../report/record-report.ts";
+import type { RunReport, SealedBundle } from "../report/run-report.ts";
 import { reportText } from "../report/text.ts";
 import { redactRecord } from "../run/redact-record.ts";
 import { redactorOfRun } from "../run/redactor-of-run.ts";
@@ -50,7 +51,7 @@ export async function publish(
   const hints = said.map((hint) => redactor.mask(hint));
   const seal = { ...saving, secret, redactor, version, signal: interruption.signal };
   const bundle = saving.save === undefined ? undefined : await sealTo(saving.save, record, seal);
-  const report = reportOf(record, bundle);
+  const report = reportOfRecord(record, bundle);
   if (json) printJson(report, terminal);
   else terminal.out(reportText({ report, deltas: record.deltas, hints, colour: terminal.colour }));
   return exitOf(report, record);
@@ -60,20 +61,6 @@ export async function publish(
 export function printJson(report: RunReport, terminal: Terminal): void {
   for (const piece of jsonPieces(report)) terminal.out(piece);
   terminal.out("\n");
-}
-
-function reportOf(record: RunRecord, bundle: SealedBundle | undefined): RunReport {
-  const scores = new Map(record.scores.map(({ subGoal, score }) => [subGoal, score]));
-  return runReport({
-    run: record.run,
-    deltas: record.deltas,
-    observations: record.observations,
-    subGoals: (record.claims?.subGoals ?? []).map((subGoal) => ({
-      subGoal,
-      score: scores.get(subGoal.name),
-    })),
-    bundle,
-  });
 }
 
 function exitOf({ subGoals, run }: RunReport, { claims }: RunRecord): number {

@@ -128,7 +128,7 @@ export async function askedRun(
 }
 
 /** Who signs, and on which side of the sandbox. Throws also where nothing would be signed. */
-function sealingOf(parsed: Parsed): Pick<AskedRun, "signer" | "sealer"> {
+export function sealingOf(parsed: Parsed): Pick<AskedRun, "signer" | "sealer"> {
   const [save, key, sealer] = [parsed.one("save"), parsed.one("key"), parsed.one("sealer")];
   if (save === undefined && key !== undefined)
     throw usage("--key needs --save: there is nothing to sign");

@@ -15,12 +15,19 @@ import { loadSuite } from "../suite/load.ts";
 import { chosenScenarios, runSuite } from "../suite/run-suite.ts";
 import type { ScenarioOptions } from "../suite/run-scenario.ts";
 import type { Suite, SuiteAgent } from "../suite/scenario.ts";
+import { SuiteSeal } from "../suite/suite-seal.ts";
+import type { Signer } from "../evidence/signer.ts";
+import type { EvidenceSealer } from "../evidence/statement.ts";
+import { clockOf, newRunId } from "../run/new-run.ts";
 import { openStateFolder, stateCandidates } from "../store/state-folder.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { EXIT } from "./exit.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";
+import { refuseUnwritable } from "./publish.ts";
+import { sealingOf } from "./run-options.ts";
 import { hideDeclared, SECRET_OPTION } from "./secrets.ts";
 import { sweepState } from "./sweep.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** Characters of the names that are shown while they run. */
 const MAX_LIVE_NAMES = 60;
@@ -35,6 +42,16 @@ const OPTIONS = {
   },
   timeout: { value: "SECONDS", help: "the agent's time where a scenario gives none (default 600)" },
   controls: { help: "run what proves the scenarios: nothing, gold and violating runs" },
+  save: { value: "FILE", help: "seal the evidence of all scenarios into one bundle" },
+  key: { value: "FILE", help: "the private key (PEM) to sign the bundle with" },
+  sealer: {
+    value: "SIDE",
+    help: "guest (default): the agents could reach the key; host: they cannot",
+  },
+  from: {
+    value: "FILE",
+    help: "run nothing: tell what a sealed suite run came to, with what was judged since",
+  },
   secret: SECRET_OPTION,
   json: { help: "print one JSON object, and nothing else, on standard output" },
 };
@@ -42,16 +59,22 @@ const OPTIONS = {
 export const testCommand: Command = {
   name: "test",
   summary: "Run a suite of scenarios, each in a fresh world.",
-  usage: ["upheld test [DIR] [OPTIONS] [-- COMMAND...]"],
+  usage: ["upheld test [DIR] [OPTIONS] [-- COMMAND...]", "upheld test --from FILE [--json]"],
   options: OPTIONS,
   examples: [
     ["the suite in this directory", "upheld test"],
     ["another agent, four at a time", "upheld test suite --parallel 4 -- python {suite}/agent.py"],
+    ["keep the evidence", "upheld test suite --save suite.upheld"],
+    ["what it came to, once it is judged", "upheld test --from suite.upheld"],
     ["do the scenarios tell right from wrong?", "upheld test suite --controls"],
   ],
   async run(args, context) {
     const { terminal, environment, interruption } = context;
     const parsed = parseOptions(OPTIONS, args);
+    const from = parsed.one("from");
+    if (from !== undefined) return tellStored(from, parsed, context);
+    const save = savingOf(parsed);
+    await refuseUnwritable(save.path);
     const loaded = await loadSuite(directoryOf(parsed));
     const suite = { ...loaded, scenarios: chosenScenarios(loaded, parsed.many("scenario")) };
     const agent = agentOf(parsed);
@@ -72,7 +95,7 @@ export const testCommand: Command = {
     };
     if (parsed.flag("controls"))
       return testControls(suite, { ...options, parallel }, parsed, context);
-    return testSuite(suite, { ...options, parallel, agent }, parsed, context);
+    return testSuite(suite, { ...options, parallel, agent, save }, parsed, context);
   },
 };
 
@@ -80,20 +103,60 @@ type Running = ScenarioOptions & { readonly parallel: number };
 
 async function testSuite(
   suite: Suite,
-  options: Running & { readonly agent: SuiteAgent | undefined },
+  options: Running & { readonly agent: SuiteAgent | undefined; readonly save: Saving },
   parsed: Parsed,
-  { terminal }: CommandContext,
+  { terminal, version, interruption }: CommandContext,
 ): Promise<number> {
+  const { path, ...who } = options.save;
+  const clock = clockOf([]);
+  const jobId = newRunId(new Date());
+  const producer = { name: "upheld", version };
+  const seal =
+    path === undefined
+      ? undefined
+      : new SuiteSeal({ suite, jobId, startedAt: clock(), producer, ...who });
   const live = liveNames(suite.scenarios.length, terminal);
-  const report = await runSuite(suite, {
+  const told = await runSuite(suite, {
     ...options,
+    seal: seal?.sealRun,
     onStart: live.start,
     onEnd: (each) => live.end(each.name, scenarioLine(each, paintOf(false))),
   });
   live.clear();
+  const ended = { endedAt: clock(), signal: interruption.signal };
+  const report =
+    seal === undefined || path === undefined
+      ? told
+      : { ...told, bundle: await seal.write(path, told.scenarios, ended) };
+  return publishSuite(report, parsed, terminal);
+}
+
+/** Tells what a sealed suite run came to, with what was judged since. */
+async function tellStored(file: string, parsed: Parsed, context: CommandContext): Promise<number> {
+  if (parsed.positionals.length > 0 || parsed.rest !== undefined)
+    throw usage("--from runs nothing: it takes neither a directory nor a command");
+  const { readSuite } = await import("./stored-suite.ts");
+  const report = await readSuite(file, context.interruption.signal);
+  return publishSuite(report, parsed, context.terminal);
+}
+
+function publishSuite(report: SuiteReport, parsed: Parsed, terminal: Terminal): number {
   if (parsed.flag("json")) terminal.out(`${JSON.stringify(report)}\n`);
   else terminal.out(suiteText(report, terminal.colour));
   return exitOfSuite(report);
+}
+
+interface Saving {
+  readonly path: string | undefined;
+  readonly signer: Signer | undefined;
+  readonly sealer: EvidenceSealer["by"] | undefined;
+}
+
+function savingOf(parsed: Parsed): Saving {
+  const path = parsed.one("save");
+  if (path !== undefined && parsed.flag("controls"))
+    throw usage("--controls tests the suite itself: it saves nothing");
+  return { path, ...sealingOf(parsed) };
 }
 
 async function testControls(

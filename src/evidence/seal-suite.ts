@@ -5,6 +5,7 @@ import { issuesOf } from "../core/issues.ts";
 import type { Bundle, BundleFile, SuiteBundle } from "./bundle.ts";
 import { freeze } from "./freeze.ts";
 import { blobName, blobOf, compareNames, layoutOf } from "./layout.ts";
+import type { ReceiptFailure, ReceiptStatus } from "./receipt.ts";
 import { scenarioReference, SUITE_REFERENCE } from "./reference.ts";
 import type { StatementFiles } from "./layout.ts";
 import { BUNDLE_LIMITS } from "./limits.ts";
@@ -26,7 +27,14 @@ export type ScenarioInput = {
   readonly scenarioKey: string;
   /** Which attempt at the scenario, from 1. */
   readonly scenarioAttempt: number;
-} & ({ readonly bundle: Bundle } | { readonly absent: string });
+} & (
+  | { readonly bundle: Bundle }
+  | {
+      readonly absent: string;
+      readonly status?: ReceiptStatus;
+      readonly failure?: ReceiptFailure;
+    }
+);
 
 export interface SuiteInput {
   readonly run: SuiteRun;
@@ -81,7 +89,10 @@ export async function sealSuite(
 
 function scenarioOf({ scenarioKey, scenarioAttempt, ...given }: ScenarioInput): SuiteScenario {
   const named = { scenarioKey, scenarioAttempt };
-  if ("absent" in given) return { state: "absent", ...named, reason: given.absent };
+  if ("absent" in given) {
+    const { absent: reason, ...told } = given;
+    return { state: "absent", ...named, reason, ...told };
+  }
   const { digest, statement } = given.bundle;
   const { run } = statement.predicate;
   refuseOther("scenarioKey", run.scenarioKey, scenarioKey);

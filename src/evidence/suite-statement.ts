@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AttemptId, Digest, RunId } from "../core/ids.ts";
 import { Timestamp } from "../core/timestamp.ts";
+import { ReceiptFailure, ReceiptStatus } from "./receipt.ts";
 import { scenarioReference } from "./reference.ts";
 import { EvidenceSealer, hexOf, STATEMENT_TYPE, Subject } from "./statement.ts";
 
@@ -28,6 +29,9 @@ export const SuiteScenario = z.discriminatedUnion("state", [
       scenarioKey: text,
       scenarioAttempt: attempt,
       reason: text,
+      /** What it came to, as it was told; nothing here shows it. */
+      status: ReceiptStatus.optional(),
+      failure: ReceiptFailure.optional(),
     })
     .readonly(),
 ]);

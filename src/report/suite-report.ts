@@ -1,6 +1,14 @@
 import type { Gap } from "../core/gap.ts";
 import type { ReceiptFailure, ReceiptStatus } from "../evidence/receipt.ts";
-import { counted, count, duration, intervalOf, intervalText, type Interval } from "./bounds.ts";
+import {
+  byteSize,
+  counted,
+  count,
+  duration,
+  intervalOf,
+  intervalText,
+  type Interval,
+} from "./bounds.ts";
 import { paintOf, type Paint } from "./paint.ts";
 import { printable } from "./printable.ts";
 import type { ReportedRun, ReportedSubGoal, SealedBundle } from "./run-report.ts";
@@ -12,6 +20,7 @@ export interface ScenarioReport {
   readonly status: ReceiptStatus;
   /** How often it was tried: again only where the infrastructure failed. */
   readonly attempts: number;
+  /** Of all that belongs to it; where it is read from evidence, of its agent. */
   readonly durationMs: number;
   readonly subGoals: readonly ReportedSubGoal[];
   /** Why it came to no result, and whose failure that is. */
@@ -42,6 +51,8 @@ export interface SuiteReport {
   /** The share of sub-goals that held. */
   readonly subGoals: Interval | null;
   readonly notes: readonly string[];
+  /** The evidence of all scenarios in one; `parts` counts the scenarios. */
+  readonly bundle?: SealedBundle;
 }
 
 /** Sums up the scenarios of a suite. What is undecided, or came to no result, is counted against and for. */
@@ -89,6 +100,7 @@ export function suiteText(report: SuiteReport, colour: boolean): string {
     ...report.scenarios.flatMap((each) => scenarioText(each, paint)),
     `  scenarios  ${countsText(report)}`,
     `  sub-goals  held: ${intervalText(report.subGoals)}${totalText(report.subGoals)}`,
+    ...(report.bundle === undefined ? [] : [sealedText(report.bundle)]),
   ];
   return lines.map((line) => `${line}\n`).join("");
 }
@@ -100,7 +112,7 @@ export function scenarioLine({ name, status, durationMs }: ScenarioReport, paint
 }
 
 function scenarioText(scenario: ScenarioReport, paint: Paint): readonly string[] {
-  const { status, failure, skipped, bundle } = scenario;
+  const { status, failure, skipped } = scenario;
   if (skipped !== undefined)
     return [`  ${status.padEnd(10)} ${scenario.name}   ${printable(skipped)}`];
   const isPlain = status === "passed";
@@ -109,10 +121,19 @@ function scenarioText(scenario: ScenarioReport, paint: Paint): readonly string[]
     ...(failure === undefined ? [] : [failureText(failure, scenario.attempts)]),
     ...(isPlain ? [] : indented(subGoalLines(scenario.subGoals, paint))),
     ...(isPlain ? [] : indented(notSeenText(scenario.notSeen))),
-    ...(bundle === undefined
-      ? []
-      : [`    sealed     ${printable(bundle.path ?? "")}  ${bundle.digest}`]),
   ];
+}
+
+function sealedText({
+  path = "",
+  digest,
+  parts,
+  sizeBytes,
+  secretsRemoved = 0,
+}: SealedBundle): string {
+  const told = [counted(parts, "scenario"), byteSize(sizeBytes)];
+  const removed = secretsRemoved > 0 ? [`${counted(secretsRemoved, "secret")} removed`] : [];
+  return `  sealed     ${printable(path)}  ${digest}  ${[...told, ...removed].join(", ")}`;
 }
 
 function failureText({ domain, code, message }: ReceiptFailure, attempts: number): string {

@@ -3,13 +3,14 @@ import { join } from "node:path";
 import { isUpheldError } from "../core/errors.ts";
 import { DEFAULT_ROOT } from "../core/locator.ts";
 import type { ReceiptFailure } from "../evidence/receipt.ts";
+import type { CheckedSubGoal } from "../evidence/record/grading.ts";
 import type { Agent } from "../run/agent.ts";
 import { commandAgent } from "../run/agents/command-agent.ts";
 import { endpointAgent } from "../run/agents/endpoint-agent.ts";
 import { recordCalls } from "../run/call-recording.ts";
+import { captureLimits } from "../run/capture-world.ts";
 import { attemptOf, clockOf } from "../run/new-run.ts";
 import { recordRun } from "../run/record.ts";
-import type { ReportedSubGoal } from "../report/run-report.ts";
 import { LocalFileSurfaceSource } from "../sources/local-files/source.ts";
 import { SqlSurfaceSource } from "../sources/sql/source.ts";
 import type { RunRecord } from "../evidence/record/run-record.ts";
@@ -44,16 +45,12 @@ export interface AttemptPlan {
   readonly number: number;
   readonly deadlines: Deadlines;
   readonly environment: NodeJS.ProcessEnv;
+  /** Whether the world at the end is kept, too. */
+  readonly capturesWorld: boolean;
 }
 
 /** What an attempt came to: the evidence and the sub-goals, or why there are none. */
-export type Attempt =
-  | {
-      readonly record: RunRecord;
-      /** The sub-goals that functions decide. */
-      readonly checked: readonly ReportedSubGoal[];
-    }
-  | { readonly failure: ReceiptFailure };
+export type Attempt = { readonly record: RunRecord } | { readonly failure: ReceiptFailure };
 
 /** Runs the agent in a prepared world, observes, and decides what code can. Rejects with the signal's reason. */
 export async function runAttempt(
@@ -83,7 +80,7 @@ async function recordAndDecide(
   const { scenario, home, world } = plan;
   const attemptId = attemptOf(home.runId, plan.number);
   const clock = clockOf([world]);
-  await using sources = openSources(world, home);
+  await using sources = openSources(plan);
   const file = join(home.path, "calls.jsonl");
   await using recording = await recordCalls(
     { file, otlp: "on" },
@@ -120,10 +117,16 @@ async function recordAndDecide(
         isWorthTelling: () => existsSync(file) || scenario.subGoals.some(isChecked),
       },
       timeoutMs: scenario.timeoutMs ?? plan.deadlines.agentMs,
+      capture: plan.capturesWorld ? captureLimits({}) : undefined,
     },
     { clock, ...(signal === undefined ? {} : { signal }) },
   );
-  return { record, checked: await checkedGoals(plan, record, sources, signal) };
+  const grading = {
+    schemaVersion: 1,
+    order: scenario.subGoals.map(({ name }) => name),
+    checks: await checkedGoals(plan, record, sources, signal),
+  } as const;
+  return { record: { ...record, grading } };
 }
 
 /** The sub-goals that functions decide, one after the other: each sees the same world. */
@@ -132,23 +135,27 @@ async function checkedGoals(
   record: RunRecord,
   sources: WorldSources,
   signal: AbortSignal | undefined,
-): Promise<readonly ReportedSubGoal[]> {
+): Promise<readonly CheckedSubGoal[]> {
   const goals = scenario.subGoals.filter(isChecked);
   if (goals.length === 0) return [];
   const evidence = await evidenceOf(record, sources, signal);
   const how = { runId: home.runId, timeoutMs: deadlines.checkMs };
-  const decided: ReportedSubGoal[] = [];
+  const decided: CheckedSubGoal[] = [];
   for (const goal of goals) decided.push(await decideByCheck(goal, evidence, how, signal));
   return decided;
 }
 
-function openSources(world: FreshWorld, home: Home): WorldSources & AsyncDisposable {
+function openSources({
+  world,
+  home,
+  capturesWorld: keepsMoment,
+}: AttemptPlan): WorldSources & AsyncDisposable {
   const scratch = join(home.path, "scratch");
   mkdirSync(scratch, { recursive: true });
   const files = new LocalFileSurfaceSource({ name: DEFAULT_ROOT, directory: world.directory });
   const databases = world.databases.map(({ name, url }) => ({
     name,
-    source: new SqlSurfaceSource({ name, url }, { folder: scratch }),
+    source: new SqlSurfaceSource({ name, url }, { folder: scratch, keepsMoment }),
   }));
   return {
     files,

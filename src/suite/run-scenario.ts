@@ -8,6 +8,7 @@ import { beginRun, endRun, type StateFolder } from "../store/state-folder.ts";
 import { runAttempt, type ActingAgent, type Deadlines } from "./attempt.ts";
 import { clearWorld, prepareWorld, type Home } from "./fresh-world.ts";
 import type { Scenario } from "./scenario.ts";
+import type { SealRun } from "./suite-seal.ts";
 import { tellAttempt, type Told } from "./tell.ts";
 import { runWorldCode } from "./world-code.ts";
 
@@ -22,6 +23,8 @@ export interface ScenarioOptions {
   readonly signal?: AbortSignal | undefined;
   /** Never told. The passwords of the worlds' databases come beside them. */
   readonly secrets: readonly DeclaredSecret[];
+  /** Keeps the evidence of each run. */
+  readonly seal?: SealRun | undefined;
 }
 
 /** Failures that a fresh world can mend. The agent's own, and those of checks, stay. */
@@ -72,16 +75,22 @@ async function attemptIn(
   let environment = {};
   try {
     const prepared = await prepareWorld(scenario, home, { setupMs: deadlines.setupMs, signal });
-    if ("failure" in prepared) return await tellAttempt(scenario, prepared, options.secrets);
+    const named = { scenarioKey: scenario.name, scenarioAttempt: number };
+    const telling = { secrets: options.secrets, seal: options.seal, named };
+    if ("failure" in prepared) return await tellAttempt(prepared, telling);
     const { world } = prepared;
     environment = world.environment;
     const unready = await runWorldCode(scenario, home, world, options);
+    const capturesWorld = options.seal !== undefined;
     const attempt =
       unready === undefined
-        ? await runAttempt({ ...options, scenario, home, world, agent, number }, signal)
+        ? await runAttempt(
+            { ...options, scenario, home, world, agent, number, capturesWorld },
+            signal,
+          )
         : { failure: unready };
     const secrets = [...options.secrets, ...secretsOfDatabases(world.databases)];
-    return await tellAttempt(scenario, attempt, secrets);
+    return await tellAttempt(attempt, { ...telling, secrets });
   } finally {
     await clearWorld(scenario, home, { setupMs: deadlines.setupMs, environment });
     endRun(state, runId);

@@ -3,8 +3,7 @@ import type { ExpectationFile, SubGoal } from "../core/expectation.ts";
 import { gap, nonEmpty, type Gap } from "../core/gap.ts";
 import type { RunId } from "../core/ids.ts";
 import { refuted, undetermined, upheld, type Verdict } from "../core/verdict.ts";
-import { heldOf } from "../scorers/sub-goal.ts";
-import type { ReportedSubGoal } from "../report/run-report.ts";
+import type { CheckedSubGoal } from "../evidence/record/grading.ts";
 import { runCheck, type CheckAnswer, type CheckPlan } from "./check.ts";
 import type { GivenEvidence, ReadKind } from "./given-world.ts";
 import type { GoalDecision, Scenario, SuiteGoal } from "./scenario.ts";
@@ -46,7 +45,7 @@ export async function decideByCheck(
   evidence: GivenEvidence,
   how: { readonly runId: RunId; readonly timeoutMs: number },
   signal: AbortSignal | undefined,
-): Promise<ReportedSubGoal> {
+): Promise<CheckedSubGoal> {
   const { file } = goal.decision;
   const plan: CheckPlan = {
     ...how,
@@ -61,11 +60,7 @@ export async function decideByCheck(
   return {
     name: goal.name,
     ...(goal.what === undefined ? {} : { what: goal.what }),
-    decidedBy: "code",
-    expect: "upheld",
     verdict,
-    method: "check",
-    held: heldOf(verdict, "upheld"),
     rationale: rationaleOf(answer, place),
   };
 }
@@ -101,12 +96,4 @@ function rationaleOf(answer: CheckAnswer, place: string): string {
 
 function basis(read: readonly ReadKind[]): string {
   return read.length === 0 ? "" : `\nIt looked at: ${read.join(", ")}.`;
-}
-
-/** True for a sub-goal whose own function failed: nobody's fault but the suite's. */
-export function isBroken({ verdict }: ReportedSubGoal): boolean {
-  return (
-    verdict.value === "undetermined" &&
-    verdict.gaps.some(({ code }) => code === "check_broken" || code === "check_runtime_missing")
-  );
 }

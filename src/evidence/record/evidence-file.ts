@@ -112,6 +112,7 @@ function partsOf(
   return [
     jsonPart(TITLES.run, run),
     ...(record.claims === undefined ? [] : [jsonPart(TITLES.claims, record.claims)]),
+    ...(record.grading === undefined ? [] : [jsonPart(TITLES.grading, record.grading)]),
     ...lines.parts.map(({ title, lines: each }) => linesPart(title, each)),
     ...observed,
     ...worlds.map(worldPart),

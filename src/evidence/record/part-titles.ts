@@ -1,8 +1,13 @@
 export const JSON_TYPE = "application/json";
 export const LINES_TYPE = "application/x-ndjson";
 
-/** The titles of the parts that every run has once. */
-export const TITLES = { run: "run.json", claims: "claims.json", scores: "scores.json" } as const;
+/** The titles of the parts that a run has once at most. */
+export const TITLES = {
+  run: "run.json",
+  claims: "claims.json",
+  scores: "scores.json",
+  grading: "grading.json",
+} as const;
 
 /** The parts with one line each: messages and tool calls. */
 export const STEMS = { messages: "transcript", calls: "tool-calls" } as const;

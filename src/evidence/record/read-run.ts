@@ -9,6 +9,7 @@ import type { BundleReader } from "../reader.ts";
 import type { EvidenceStatement } from "../statement.ts";
 import { ContentsPart, rejoined, StoredEntries, type Contents } from "./contents.ts";
 import { World } from "../world/world.ts";
+import { Grading } from "./grading.ts";
 import { contentsTitle, isWorldTitle, observationsName, TITLES } from "./part-titles.ts";
 import { readParts, type Parts } from "./read-parts.ts";
 import { RecordedScore, RunPart, type RunRecord } from "./run-record.ts";
@@ -62,6 +63,9 @@ export async function readRunRecord(
     observations: observations.filter(({ id }) => !deltas.has(id)),
     ...(parts.json.has(TITLES.claims)
       ? { claims: parsePart(ExpectationFile, TITLES.claims, parts) }
+      : {}),
+    ...(parts.json.has(TITLES.grading)
+      ? { grading: parsePart(Grading, TITLES.grading, parts) }
       : {}),
     ...worldsIn(parts),
     scores: parts.json.has(TITLES.scores) ? parsePart(Scores, TITLES.scores, parts).scores : [],

@@ -6,6 +6,7 @@ import type { Observation } from "../../core/observation.ts";
 import { Run } from "../../core/run.ts";
 import { Score } from "../../core/score.ts";
 import type { World } from "../world/world.ts";
+import type { Grading } from "./grading.ts";
 
 /** A run whose agent was started by someone else has no `agent`. */
 export const RecordedRun = Run.unwrap().partial({ agent: true }).readonly();
@@ -47,6 +48,8 @@ export interface RunRecord {
   readonly observations: readonly Observation[];
   readonly claims?: ExpectationFile | undefined;
   readonly scores: readonly RecordedScore[];
+  /** Of a scenario of a suite. */
+  readonly grading?: Grading | undefined;
   /** What was there at the end, of each root that can show it. Absent where it was not captured. */
   readonly worlds?: readonly World[] | undefined;
 }
