@@ -7,6 +7,7 @@ import { copyFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:
 import { dirname, join, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inProject, runToEnd, toolScript } from "./project.mjs";
+import { writePage } from "./page.mjs";
 import { joinPrograms } from "./programs.mjs";
 
 const stamp = inProject("dist/.stamp");
@@ -31,7 +32,9 @@ function digestOfInput() {
     "tsconfig.build.json",
     "package.json",
     "scripts/build.mjs",
+    "scripts/page.mjs",
     "scripts/programs.mjs",
+    "tsconfig.viewer.json",
     ...filesBelow(inProject("src")).map((path) => join("src", path)),
   ];
   for (const path of inputs) {
@@ -54,7 +57,7 @@ function putInPlace(from, to) {
 /** @param {string} output */
 function copyAssets(output) {
   for (const path of filesBelow(inProject("src"))) {
-    if (path.endsWith(".ts")) continue;
+    if (path.endsWith(".ts") || path.startsWith("viewer")) continue;
     mkdirSync(dirname(join(output, path)), { recursive: true });
     copyFileSync(join(inProject("src"), path), join(output, path));
   }
@@ -89,6 +92,7 @@ export async function buildIfStale({ force = false } = {}) {
     const result = await runToEnd(process.execPath, [compiler, "-p", project, "--outDir", output]);
     copyAssets(output);
     await joinPrograms(output);
+    await writePage(output);
     replaceDist(output);
     if (result.code === 0) writeFileSync(stamp, digest);
     return { built: true, errors: result.code === 0 ? "" : result.output };

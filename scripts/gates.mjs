@@ -22,6 +22,7 @@ const gates = [
     },
   },
   { name: "types", run: tool("typescript", ["-p", "tsconfig.json"], "tsc") },
+  { name: "types of the page", run: tool("typescript", ["-p", "tsconfig.viewer.json"], "tsc") },
   { name: "lint", run: tool("oxlint", ["--type-aware", "--deny-warnings"]) },
   { name: "format", run: tool("oxfmt", ["--check"]) },
   { name: "unused code", run: tool("knip", ["--no-progress"]) },

@@ -19,6 +19,7 @@ const COMMANDS: readonly (readonly [name: string, load: () => Promise<Command>])
   ["judge", async () => (await import("./judge.ts")).judgeCommand],
   ["agreement", async () => (await import("./agreement.ts")).agreementCommand],
   ["show", async () => (await import("./show.ts")).showCommand],
+  ["view", async () => (await import("./view.ts")).viewCommand],
   ["verify", async () => (await import("./verify.ts")).verifyCommand],
   ["keygen", async () => (await import("./keygen.ts")).keygenCommand],
   ["seal", async () => (await import("./seal.ts")).sealCommand],

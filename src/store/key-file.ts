@@ -77,6 +77,11 @@ export function readVerifyingKey(path: string): VerifyingKey {
   };
 }
 
+/** A public key for another program that trusts it because it is named here: as PEM, written anew. Throws as `readVerifyingKey`. */
+export function readPublicPem(path: string): string {
+  return String(keyIn(path, "public", createPublicKey).export({ type: "spki", format: "pem" }));
+}
+
 /** The digest of a public key as SPKI in DER. */
 function keyIdOf(key: KeyObject): Digest {
   const der = key.export({ type: "spki", format: "der" });
