@@ -75,7 +75,9 @@ test.each(exportsEntries().map(({ name, source }) => [name, source] as const))(
   (name, source) => {
     const path = name.replace(/^upheld\/?/, "");
     const candidates =
-      path === "" ? ["index.ts"] : [`${path}/index.ts`, `${path}/source.ts`, `${path}.ts`];
+      path === ""
+        ? ["index.ts"]
+        : [`${path}/index.ts`, `${path}/source.ts`, `integrations/${path}.ts`, `${path}.ts`];
     expect(candidates.map((candidate) => `src/${candidate}`)).toContain(source);
   },
 );

@@ -37,6 +37,7 @@ const EXIT_OF_ERROR: Readonly<Record<ErrorCode, number>> = {
   agent_not_started: EXIT.agentFailed,
   database_unavailable: EXIT.infrastructure,
   package_missing: EXIT.usage,
+  undetermined: EXIT.undetermined,
   file_unreadable: EXIT.usage,
   file_unwritable: EXIT.infrastructure,
   key_invalid: EXIT.usage,

@@ -27,6 +27,7 @@ export const ERROR_CODES = {
   agent_not_started: "The agent's command could not be started.",
   database_unavailable: "A database that was named cannot be opened.",
   package_missing: "An optional package is needed and not installed.",
+  undetermined: "A matcher of a test could not be decided: it neither passes nor fails.",
   file_unreadable: "A file that was named on the command line cannot be read.",
   file_unwritable: "A file cannot be written, or is not ours to overwrite.",
   key_invalid: "A key is not one that can sign or verify: P-256, as PEM.",

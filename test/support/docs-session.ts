@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { toolScript } from "../../scripts/project.mjs";
 
 const projectFolder = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -69,10 +70,11 @@ export class DocsSession {
     mkdirSync(this.work, { recursive: true });
     mkdirSync(join(folder.path, name, "home"));
     this.#command("upheld", `exec node '${join(projectFolder, "dist/cli/main.js")}' "$@"`);
+    this.#command("vitest", `exec node '${toolScript("vitest")}' "$@"`);
     // What a reader types before anything is installed.
     this.#command(
       "npx",
-      '[ "$1" = upheld ] || { echo "npx $1: not in the docs" >&2; exit 127; }\nexec "$@"',
+      'case "$1" in upheld | vitest) exec "$@" ;; esac\necho "npx $1: not in the docs" >&2\nexit 127',
     );
     this.#state("pwd", this.work);
     this.#state("env", "");
