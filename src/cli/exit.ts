@@ -37,7 +37,8 @@ const EXIT_OF_ERROR: Readonly<Record<ErrorCode, number>> = {
   agent_not_started: EXIT.agentFailed,
   database_unavailable: EXIT.infrastructure,
   package_missing: EXIT.usage,
-  undetermined: EXIT.undetermined,
+  // Of matchers in tests: no command meets it.
+  undetermined: EXIT.internal,
   file_unreadable: EXIT.usage,
   file_unwritable: EXIT.infrastructure,
   key_invalid: EXIT.usage,
