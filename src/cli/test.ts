@@ -6,6 +6,7 @@ import {
   controlsText,
   scenarioLine,
   suiteText,
+  unprovenSubGoals,
   type ControlReport,
   type SuiteReport,
 } from "../report/suite-report.ts";
@@ -166,7 +167,8 @@ async function testControls(
   { terminal }: CommandContext,
 ): Promise<number> {
   const controls = await runControls(suite, options);
-  if (parsed.flag("json")) terminal.out(`${JSON.stringify({ controls })}\n`);
+  if (parsed.flag("json"))
+    terminal.out(`${JSON.stringify({ controls, unproven: unprovenSubGoals(controls) })}\n`);
   else terminal.out(controlsText(controls, terminal.colour));
   return exitOfControls(controls);
 }

@@ -40,6 +40,35 @@ export interface ControlReport {
   /** Whether it came out as it must; null where that is not known. */
   readonly held: boolean | null;
   readonly reason: string;
+  /** How each sub-goal came out under it; none where it came to no result. */
+  readonly subGoals: readonly Pick<ReportedSubGoal, "name" | "held">[];
+}
+
+/** A sub-goal that no control made hold, or none made break: nobody has seen it tell right from wrong. */
+export interface UnprovenSubGoal {
+  readonly scenario: string;
+  readonly name: string;
+  readonly seenToHold: boolean;
+  readonly seenToBreak: boolean;
+}
+
+/** The sub-goals that the controls leave unproven, by scenario. */
+export function unprovenSubGoals(controls: readonly ControlReport[]): readonly UnprovenSubGoal[] {
+  return [...new Set(controls.map(({ scenario }) => scenario))].flatMap((scenario) => {
+    const seen = controls
+      .filter((each) => each.scenario === scenario)
+      .flatMap((each) => each.subGoals);
+    const was = (name: string, held: boolean): boolean =>
+      seen.some((each) => each.name === name && each.held === held);
+    return [...new Set(seen.map(({ name }) => name))]
+      .map((name) => ({
+        scenario,
+        name,
+        seenToHold: was(name, true),
+        seenToBreak: was(name, false),
+      }))
+      .filter(({ seenToHold, seenToBreak }) => !seenToHold || !seenToBreak);
+  });
 }
 
 /** A suite as it is told: `--json` prints it. Shares are intervals, or null where nothing was asked. */
@@ -179,7 +208,17 @@ export function controlsText(controls: readonly ControlReport[], colour: boolean
     return `  ${paintWord(word.padEnd(10))} ${scenario}  ${control}  ${printable(reason)}`;
   });
   const share = intervalOf(controls.map(({ held }) => held));
-  return [...lines, `  controls   as they must: ${intervalText(share)}${totalText(share)}`]
+  const unproven = unprovenSubGoals(controls).map(unprovenText);
+  return [
+    ...lines,
+    ...unproven,
+    `  controls   as they must: ${intervalText(share)}${totalText(share)}`,
+  ]
     .map((line) => `${line}\n`)
     .join("");
+}
+
+function unprovenText({ scenario, name, seenToHold, seenToBreak }: UnprovenSubGoal): string {
+  const never = [...(seenToHold ? [] : ["hold"]), ...(seenToBreak ? [] : ["break"])];
+  return `  unproven   ${scenario}  ${name}  no control made it ${never.join(" or ")}`;
 }

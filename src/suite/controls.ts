@@ -29,7 +29,13 @@ export async function runControls(
         report.failure === undefined
           ? control.judge(report)
           : { held: null, reason: report.failure.message };
-      const told = { scenario: scenario.name, control: control.name, ...outcome };
+      const subGoals = report.failure === undefined ? report.subGoals : [];
+      const told: ControlReport = {
+        scenario: scenario.name,
+        control: control.name,
+        ...outcome,
+        subGoals: subGoals.map(({ name, held }) => ({ name, held })),
+      };
       options.onEnd?.(told);
       return told;
     }),

@@ -11,12 +11,15 @@ const rows: readonly {
   goals: string;
   controls?: string;
   want: string[];
+  /** Sub-goals that no control made hold ("+") or break ("-"). */
+  unproven?: string[];
   exit: number;
 }[] = [
   {
     what: "every sub-goal holds though nothing is done",
     goals: IDLE,
     want: ["nothing false"],
+    unproven: ["idle -"],
     exit: 1,
   },
   {
@@ -32,6 +35,7 @@ const rows: readonly {
     goals: WRITTEN,
     controls: 'gold: ["true"]',
     want: ["nothing true", "gold false"],
+    unproven: ["written +"],
     exit: 1,
   },
   {
@@ -39,6 +43,7 @@ const rows: readonly {
     goals: `${WRITTEN}, ${IDLE}`,
     controls: 'violating: { idle: ["true"] }',
     want: ["nothing true", "idle false"],
+    unproven: ["written +", "idle -"],
     exit: 1,
   },
   {
@@ -46,6 +51,7 @@ const rows: readonly {
     goals: JUDGED,
     controls: 'gold: ["true"], violating: { kind: ["true"] }',
     want: ["nothing null", "gold null", "kind null"],
+    unproven: ["kind +-"],
     exit: 2,
   },
   {
@@ -53,20 +59,37 @@ const rows: readonly {
     goals: WRITTEN,
     controls: "gold: [no-such-command]",
     want: ["nothing true", "gold null"],
+    unproven: ["written +"],
     exit: 2,
   },
 ];
 
 describe("upheld test --controls", () => {
-  test.each(rows)("$what", { timeout: LATE }, async ({ goals, controls = "", want, exit }) => {
-    using place = suitePlace({
-      "scenarios/s/scenario.yaml": shellScenario("true", `[${goals}]`, `controls: { ${controls} }`),
-    });
-    const { code, stdout } = await place.upheld(["test", "--controls", "--json"]);
-    const told: { controls: { control: string; held: boolean | null }[] } = JSON.parse(stdout);
-    expect(told.controls.map(({ control, held }) => `${control} ${held}`)).toEqual(want);
-    expect(code).toBe(exit);
-  });
+  test.each(rows)(
+    "$what",
+    { timeout: LATE },
+    async ({ goals, controls = "", want, unproven = [], exit }) => {
+      using place = suitePlace({
+        "scenarios/s/scenario.yaml": shellScenario(
+          "true",
+          `[${goals}]`,
+          `controls: { ${controls} }`,
+        ),
+      });
+      const { code, stdout } = await place.upheld(["test", "--controls", "--json"]);
+      const told: {
+        controls: { control: string; held: boolean | null }[];
+        unproven: { name: string; seenToHold: boolean; seenToBreak: boolean }[];
+      } = JSON.parse(stdout);
+      const open = told.unproven.map(
+        ({ name, seenToHold, seenToBreak }) =>
+          `${name} ${seenToHold ? "" : "+"}${seenToBreak ? "" : "-"}`,
+      );
+      expect(open).toEqual(unproven);
+      expect(told.controls.map(({ control, held }) => `${control} ${held}`)).toEqual(want);
+      expect(code).toBe(exit);
+    },
+  );
 
   test(
     "flags what is wrong for a person to see",
@@ -76,6 +99,7 @@ describe("upheld test --controls", () => {
       });
       const { stdout } = await place.upheld(["test", "--controls"]);
       expect(stdout).toMatch(/FLAGGED +s +nothing +every sub-goal holds though nothing was done/);
+      expect(stdout).toMatch(/unproven +s +idle +no control made it break/);
       expect(stdout).toMatch(/as they must: 0 % of 1/);
     },
     LATE,
