@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import Database from "libsql";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -18,6 +18,9 @@ const work = join(folder, "work");
 const bundle = join(folder, "run.upheld");
 const shop = join(folder, "shop.db");
 const calls = join(folder, "calls.jsonl");
+const shopBundle = join(folder, "shop.upheld");
+/** Stays there when the demo is over. */
+const page = join(tmpdir(), "upheld-demo.html");
 /** @type {string[]} */
 const wrong = [];
 
@@ -140,6 +143,8 @@ try {
       calls,
       "--expect",
       join(here, "shop-claims.yaml"),
+      "--save",
+      shopBundle,
       "--",
       process.execPath,
       shopAgent,
@@ -162,11 +167,15 @@ try {
    refuted       yet no row of order 42 changed: every row was compared, so that is proven
    upheld        the refund is in the database, whatever anyone says of it
 `);
+
+  say("A page to send to somebody, which verifies the evidence wherever it is opened:");
+  run(["view", shopBundle, "--out", page], { exit: 0, shows: ["upheld-demo.html"] });
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
 process.stdout.write("\n");
 for (const text of wrong) process.stdout.write(`NOT AS IT SHOULD BE: ${text}\n`);
-if (wrong.length === 0) process.stdout.write("Every step showed what it should.\n");
+if (wrong.length === 0)
+  process.stdout.write(`Every step showed what it should. Open\n${pathToFileURL(page).href}\n`);
 process.exitCode = wrong.length === 0 ? 0 : 1;

@@ -8,7 +8,8 @@ import type { EvidenceStatement } from "../evidence/statement.ts";
 import { verifyBundle, type IntactBundle } from "../evidence/verify.ts";
 import { verifySuite, type IntactSuite } from "../evidence/verify-suite.ts";
 import { webKey } from "../evidence/web-key.ts";
-import { runReport, type RunReport } from "../report/run-report.ts";
+import { reportOfRecord } from "../report/record-report.ts";
+import type { RunReport } from "../report/run-report.ts";
 
 /** The bundle of a run or of a suite run, of which every byte is as it was sealed. */
 export type Intact = IntactBundle | IntactSuite;
@@ -52,15 +53,5 @@ export async function openRun(
   statement: EvidenceStatement,
 ): Promise<OpenedRun> {
   const record = await readRunRecord(reader, statement, { hasher: pageHasher });
-  const byName = new Map(record.scores.map(({ subGoal, score }) => [subGoal, score]));
-  const report = runReport({
-    run: record.run,
-    deltas: record.deltas,
-    observations: record.observations,
-    subGoals: (record.claims?.subGoals ?? []).map((subGoal) => ({
-      subGoal,
-      score: byName.get(subGoal.name),
-    })),
-  });
-  return { record, report, statement };
+  return { record, report: reportOfRecord(record), statement };
 }

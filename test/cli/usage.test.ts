@@ -159,13 +159,17 @@ test("help is printed for each command, with examples", async () => {
     "judge",
     "agreement",
     "show",
+    "view",
     "verify",
     "keygen",
     "seal",
     "withhold",
+    "deliver",
     "apply",
     "discard",
     "init",
+    "serve",
+    "token",
   ]);
   const help = await place.upheld(["help", "observe"]);
   expect(help.code).toBe(0);

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { blocksOf, outputMatches } from "../support/docs-blocks.ts";
 
@@ -11,6 +12,8 @@ test("the demo shows what it should, and the README prints it", { timeout: 120_0
   const { status, stdout, stderr } = spawnSync(process.execPath, [demo], { encoding: "utf8" });
   expect([status, stderr]).toEqual([0, ""]);
   expect(stdout).toContain("Every step showed what it should.");
+  const address = stdout.trimEnd().split("\n").at(-1) ?? "";
+  expect(readFileSync(fileURLToPath(address), "utf8")).toContain('class="bundle"');
   const shown = blocksOf(readFileSync(join(project, "README.md"), "utf8"))
     .map(({ text }) => text)
     .find((text) => text.startsWith("$ upheld run --db"));
