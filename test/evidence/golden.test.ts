@@ -20,7 +20,7 @@ const golden = [
 const pathOf = (name: string): string =>
   fileURLToPath(new URL(`../golden/${name}`, import.meta.url));
 
-test.each(golden)("$name.upheld, the tar file", async ({ name, digest }) => {
+test.each(golden)("$name, the tar file", async ({ name, digest }) => {
   const tar = new Uint8Array(readFileSync(pathOf(`${name}.upheld`)));
   expect(await verifyTar(tar, Digest.parse(digest))).toMatchObject({ ok: true, digest });
 });
@@ -43,21 +43,50 @@ const runs = [
     form: "contents apart, and every part salted",
     digest: "sha256:f875011a1c88e04784dfaaeaf1e22f810cc0493050823c8b7adb9b958f858b7e",
   },
+  {
+    name: "run-3",
+    form: "a database, its world at the end, and a password removed",
+    digest: "sha256:a6ddc3e9269a40cfa7ba89548ef6beec6c386eec1ce87cfdc794f2c000c77c2c",
+    verdicts: ["upheld", "upheld", "refuted"],
+  },
 ] as const;
 
-test.each(runs)("$name.upheld, with $form, is decided as it was", async ({ name, digest }) => {
-  await using reader = await openBundle(pathOf(`${name}.upheld`));
-  const options = { hasher: nodeHasher, expectedDigest: Digest.parse(digest) };
-  const answer = await verifyBundle(reader, options);
+test.each(runs)(
+  "$name.upheld, with $form, is decided as it was",
+  async ({ name, digest, ...more }) => {
+    await using reader = await openBundle(pathOf(`${name}.upheld`));
+    const options = { hasher: nodeHasher, expectedDigest: Digest.parse(digest) };
+    const answer = await verifyBundle(reader, options);
+    if (!answer.ok) throw new Error(answer.reason);
+    const record = await readRunRecord(reader, answer.statement, { hasher: nodeHasher });
+    const all = [...record.deltas, ...record.observations];
+    const context = { ...contextOfObservations(all), roots: record.roots };
+    expect(record.scores.map(({ subGoal, score }) => [subGoal, score.verdict])).toEqual(
+      record.scores.map(({ subGoal, score }) => [
+        subGoal,
+        replay(score.condition, all, context).verdict,
+      ]),
+    );
+    const verdicts = "verdicts" in more ? more.verdicts : Array(4).fill("upheld");
+    expect(record.scores.map(({ score }) => score.verdict.value)).toEqual(verdicts);
+  },
+);
+
+test("run-3.upheld shows what was there: the changed row before the others, and both counts", async () => {
+  await using reader = await openBundle(pathOf("run-3.upheld"));
+  const answer = await verifyBundle(reader, { hasher: nodeHasher });
   if (!answer.ok) throw new Error(answer.reason);
-  const record = await readRunRecord(reader, answer.statement, { hasher: nodeHasher });
-  const all = [...record.deltas, ...record.observations];
-  const context = { ...contextOfObservations(all), roots: record.roots };
-  expect(record.scores.map(({ subGoal, score }) => [subGoal, score.verdict])).toEqual(
-    record.scores.map(({ subGoal, score }) => [
-      subGoal,
-      replay(score.condition, all, context).verdict,
-    ]),
-  );
-  expect(record.scores.map(({ score }) => score.verdict.value)).toEqual(Array(4).fill("upheld"));
+  const { worlds = [] } = await readRunRecord(reader, answer.statement, { hasher: nodeHasher });
+  expect(
+    worlds.flatMap(({ tables }) =>
+      tables.map(({ uri, rowsShown, rowsTotal, rows: [first] }) => ({
+        uri,
+        shown: `${rowsShown} of ${rowsTotal ?? "unknown"}`,
+        first: [first?.why, first?.before?.at(-1), first?.now?.at(-1)],
+      })),
+    ),
+  ).toEqual([
+    { uri: "shop:/orders", shown: "40 of 60", first: ["changed", "new", "cancelled"] },
+    { uri: "shop:/users", shown: "2 of 2", first: ["named", undefined, "bo"] },
+  ]);
 });

@@ -71,10 +71,15 @@ export function digestOfTables(tables: Iterable<StoredTable>): Digest {
   const hash = createHash("sha256");
   for (const { uri, definition, rows, counts } of tables) {
     hash.update(JSON.stringify([uri, definition]));
-    for (const [key, digest] of rows) hash.update(`${key} ${digest}\n`);
-    for (const [digest, count] of counts) hash.update(`${digest} ${count}\n`);
+    for (const line of sortedLines(rows)) hash.update(line);
+    for (const line of sortedLines(counts)) hash.update(line);
   }
   return Digest.parse(`sha256:${hash.digest("hex")}`);
+}
+
+/** A server gives rows in the order in which it stores them, which is no part of what they are. */
+function sortedLines(rows: ReadonlyMap<string, string | number>): readonly string[] {
+  return Array.from(rows, ([key, value]) => `${key} ${value}\n`).toSorted();
 }
 
 /** The columns of before that are still there, in their order; undefined where one is gone. */
