@@ -14,7 +14,7 @@ function hashOf(text) {
 
 async function script() {
   const joined = await rolldown({ input: inProject("src/viewer/main.ts"), platform: "browser" });
-  const { output } = await joined.generate({ format: "esm", minify: true });
+  const { output } = await joined.generate({ format: "iife", minify: true });
   await joined.close();
   const [chunk, ...others] = output;
   if (others.length > 0)
@@ -36,6 +36,7 @@ export async function writePage(output) {
     .replace(/\s*@@STYLE@@\s*/, () => style)
     .replace(/\s*@@SCRIPT@@\s*/, () => code)
     .replace(/\s*@@KEYS@@\s*/, () => "@@KEYS@@")
+    .replace(/\s*@@PREVIEW@@\s*/, () => "@@PREVIEW@@")
     .replace("@@STYLE_HASH@@", hashOf(style))
     .replace("@@SCRIPT_HASH@@", hashOf(code));
   mkdirSync(join(output, "viewer"), { recursive: true });

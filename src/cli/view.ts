@@ -5,6 +5,11 @@ import { pathToFileURL } from "node:url";
 import { UpheldError } from "../core/errors.ts";
 import type { BundleFile } from "../evidence/bundle.ts";
 import { tarPieces } from "../evidence/tar.ts";
+import { readRunRecord } from "../evidence/record/read-run.ts";
+import { verifyBundle } from "../evidence/verify.ts";
+import { reportOfRecord } from "../report/record-report.ts";
+import { verdictPreview } from "../report/verdict-preview.ts";
+import { nodeHasher } from "../store/hasher.ts";
 import { openBundle } from "../store/open-bundle.ts";
 import { readPublicPem } from "../store/key-file.ts";
 import { systemCode } from "../store/system-code.ts";
@@ -18,8 +23,9 @@ const OPTIONS = {
   key: { ...KEY_OPTION, help: "a public key (PEM) that the page checks the signatures by" },
 };
 
-/** Where the keys and the bundle go in the page that was built. */
+/** Where the keys, the preview and the bundle go in the page that was built. */
 const KEYS = "@@KEYS@@";
+const PREVIEW = "@@PREVIEW@@";
 const BUNDLE = "@@BUNDLE@@";
 
 export const viewCommand: Command = {
@@ -33,11 +39,22 @@ export const viewCommand: Command = {
     const bundle = onlyArgument(parsed, "a bundle");
     const out = resolve(parsed.one("out") ?? `${bundle.replace(/[/\\]+$/, "")}.html`);
     const keys = parsed.many("key").map(readPublicPem);
-    await writePage(out, keys, piecesOf(bundle));
+    const given = { keys: keys.join(""), preview: await previewOf(bundle) };
+    await writePage(out, given, piecesOf(bundle));
     terminal.out(`${pathToFileURL(out).href}\n`);
     return EXIT.asExpected;
   },
 };
+
+/** The verdicts in short, shown while a large bundle is verified; nothing of one that is not intact, or of a suite. */
+async function previewOf(path: string): Promise<string> {
+  await using bundle = await openBundle(path);
+  const answer = await verifyBundle(bundle, { hasher: nodeHasher });
+  if (!answer.ok) return "";
+  const record = await readRunRecord(bundle, answer.statement, { hasher: nodeHasher });
+  const text = JSON.stringify(verdictPreview(reportOfRecord(record).subGoals));
+  return text.replaceAll("<", String.raw`\u003c`);
+}
 
 /** The bundle as one tar file, intact or not: the page says which. */
 async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
@@ -59,11 +76,12 @@ async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
 
 async function writePage(
   out: string,
-  keys: readonly string[],
+  given: { readonly keys: string; readonly preview: string },
   pieces: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const template = await readFile(new URL("../viewer/page.html", import.meta.url), "utf8");
-  const [head = "", tail = ""] = template.replace(KEYS, keys.join("")).split(BUNDLE);
+  const [top = "", tail = ""] = template.split(BUNDLE);
+  const head = top.replace(KEYS, () => given.keys).replace(PREVIEW, () => given.preview);
   const partial = `${out}.part`;
   try {
     await using file = await openNew(partial, out);

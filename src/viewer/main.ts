@@ -4,6 +4,7 @@ import { tarReader } from "../evidence/tar-reader.ts";
 import { element } from "./element.ts";
 import { embeddedBundle } from "./embedded-bundle.ts";
 import { isSuite, openRun, verifyEither } from "./open-evidence.ts";
+import { previewSection } from "./preview.ts";
 import { runPage } from "./run-page.ts";
 import { failedBanner, intactBanner, refusedBanner, waitingBanner } from "./seal-banner.ts";
 import { suitePage } from "./suite-page.ts";
@@ -13,7 +14,7 @@ const pems: string[] = (document.querySelector("#keys")?.textContent ?? "")
   .split(/(?<=-----END PUBLIC KEY-----)\s*/)
   .filter((pem) => pem.trim() !== "");
 
-let shown: ByteSource | undefined = embeddedBundle();
+let shown: ByteSource | undefined;
 
 function stage(): HTMLElement {
   const found = document.querySelector("main");
@@ -22,8 +23,9 @@ function stage(): HTMLElement {
 }
 
 /** Verifies the bundle and shows it; of one that is not intact, only that. */
-async function show(source: ByteSource): Promise<void> {
-  stage().replaceChildren(waitingBanner(source.sizeBytes));
+async function show(source: ByteSource, meanwhile: readonly HTMLElement[]): Promise<void> {
+  if (meanwhile.length === 0) stage().replaceChildren(waitingBanner());
+  else stage().replaceChildren(...meanwhile);
   await painted();
   const reader = tarReader(source);
   const intact = await verifyEither(reader, pems);
@@ -47,10 +49,19 @@ function painted(): Promise<void> {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
 
-async function showOrSay(source: ByteSource): Promise<void> {
+/** What stands there until the bundle is verified. */
+function preview(): readonly HTMLElement[] {
+  const section = previewSection();
+  return section === null ? [] : [waitingBanner(), section];
+}
+
+async function showOrSay(
+  source: ByteSource,
+  meanwhile: readonly HTMLElement[] = [],
+): Promise<void> {
   shown = source;
   try {
-    await show(source);
+    await show(source, meanwhile);
   } catch (error) {
     const message = isUpheldError(error) ? error.message : "the page failed while reading it";
     stage().replaceChildren(failedBanner(message), tools());
@@ -91,5 +102,10 @@ document.addEventListener("drop", (event) => {
     void file.arrayBuffer().then((bytes) => showOrSay(byteSource(new Uint8Array(bytes))));
 });
 
-if (shown === undefined) stage().replaceChildren(tools());
-else void showOrSay(shown);
+// The bundle comes last in the page: what is known without it is shown while it is read.
+stage().replaceChildren(...preview());
+document.addEventListener("DOMContentLoaded", () => {
+  const source = embeddedBundle();
+  if (source === undefined) stage().replaceChildren(tools());
+  else void showOrSay(source, preview());
+});

@@ -1,16 +1,15 @@
 import { BUNDLE_FAULTS, type Fault } from "../evidence/faults.ts";
 import type { CheckedSignature, SignatureState } from "../evidence/verify-signatures.ts";
-import { byteSize } from "../report/bounds.ts";
 import { element } from "./element.ts";
 import { inlineText } from "./evidence-text.ts";
 import type { Intact } from "./open-evidence.ts";
 
-/** While the bytes are digested: nothing of the bundle is shown yet. */
-export function waitingBanner(sizeBytes: number): HTMLElement {
+/** While the bytes are digested: nothing of the bundle itself is shown yet. */
+export function waitingBanner(): HTMLElement {
   return element(
     "div",
     { class: "banner waiting", role: "status", id: "seal" },
-    `Verifying the seal of ${byteSize(sizeBytes)} …`,
+    "Verifying every byte …",
   );
 }
 
