@@ -6,6 +6,7 @@ import { sqliteDriver } from "../../src/sources/sql/sqlite/driver.ts";
 import { scratchFolder } from "../worlds/ordinary-user.ts";
 
 const MAIN = join(import.meta.dirname, "../../dist/cli/main.js");
+const LIBSQL = join(import.meta.dirname, "../../node_modules/libsql");
 
 interface Said {
   readonly status: number | null;
@@ -69,6 +70,48 @@ test(
       witnesses: [{ uri: "shop:/orders?id=1", detail: "status" }],
     });
     expect(report.delta).toMatchObject([{ uri: "shop:/orders?id=1", change: "modified" }]);
+  },
+);
+
+test(
+  "calls stand beside the rows that changed: what was said and not done, and what was done all the same",
+  { timeout: 120_000 },
+  () => {
+    using scratch = scratchFolder();
+    const root = join(scratch.path, "root");
+    mkdirSync(root);
+    use(
+      join(scratch.path, "shop.db"),
+      "CREATE TABLE orders (id INTEGER PRIMARY KEY, status)",
+      "INSERT INTO orders VALUES (41, 'paid'), (42, 'pending'), (43, 'pending')",
+    );
+    const calls = [
+      { name: "cancel_order", arguments: { order_id: 41 }, outcome: "ok" },
+      { name: "cancel_order", arguments: { order_id: 42 }, outcome: "ok" },
+      { name: "cancel_order", arguments: { order_id: "43" }, outcome: "refused" },
+      { name: "get_order", arguments: { order_id: 42 }, outcome: "ok" },
+    ];
+    const agent = `
+      const { appendFileSync } = require("node:fs");
+      for (const call of ${JSON.stringify(calls)}) appendFileSync(process.env.UPHELD_CALLS, JSON.stringify(call) + "\\n");
+      const Database = require(${JSON.stringify(LIBSQL)});
+      const database = new Database("../shop.db");
+      database.exec("UPDATE orders SET status = 'cancelled' WHERE id IN (41, 43)");
+      database.close();`;
+    const run = ["run", "--db", "shop=env:SHOP", "--calls", "../calls.jsonl"];
+    const said = upheld(root, ...run, "--json", "--", process.execPath, "-e", agent);
+    expect(said.status, said.stderr).toBe(0);
+    const { list } = JSON.parse(said.stdout).calls;
+    const beside = list.map((call: { effects: { uri: string }[]; doubt: string | null }) => [
+      call.effects.map(({ uri }) => uri),
+      call.doubt,
+    ]);
+    expect(beside).toEqual([
+      [["shop:/orders?id=41"], null],
+      [[], "no_change_seen"],
+      [["shop:/orders?id=43"], "changed_all_the_same"],
+      [[], null],
+    ]);
   },
 );
 

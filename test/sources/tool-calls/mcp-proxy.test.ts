@@ -270,6 +270,28 @@ describe("every byte passes", { timeout: 60_000 }, () => {
     expect(existsSync(seen) && readFileSync(seen, "utf8")).toContain('"name":"a"');
   });
 
+  test("two proxies write one file: every line is whole, and each server keeps its calls", async () => {
+    using place = new Workplace();
+    const out = join(place.path, "calls.jsonl");
+    await using one = await connect(EVERYTHING, out);
+    await using other = await connect(FRAGILE, out);
+    const message = "x".repeat(70_000);
+    for (let round = 0; round < 20; round += 1)
+      await Promise.all(
+        Array.from({ length: 5 }, (_, index) => [
+          one.client.callTool({ name: "echo", arguments: { message: `${index}${message}` } }),
+          other.client.callTool({ name: "work", arguments: { index } }),
+        ]).flat(),
+      );
+    await Promise.all([one.client.close(), other.client.close()]);
+    const { calls, recorders } = await recordedIn(out);
+    expect(recorders[0]?.gaps.filter(({ code }) => code !== "call_truncated")).toEqual([]);
+    const count = (name: string): number =>
+      calls.filter((call) => shownName(call) === name && shownOutcome(call) === "ok").length;
+    expect([count("echo"), count("work"), calls.length]).toEqual([100, 100, 200]);
+    expect(new Set(calls.map(({ id }) => id)).size).toBe(200);
+  });
+
   test("after a line that another writer did not finish, ours begins anew", async () => {
     using place = new Workplace();
     const out = join(place.path, "calls.jsonl");
