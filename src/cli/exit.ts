@@ -1,5 +1,7 @@
 import type { ErrorCode } from "../core/errors.ts";
 import type { AgentOutcome } from "../core/run.ts";
+import type { ReportedSubGoal } from "../report/run-report.ts";
+import { isLeftToJudge } from "../report/verdict-text.ts";
 
 /** Every exit code. The README has their meanings. */
 export const EXIT = {
@@ -78,6 +80,30 @@ export function exitOfSubGoals(
   if (outcome !== undefined && !cameToItsEnd(outcome)) return EXIT.agentFailed;
   if (held.includes(false)) return EXIT.notAsExpected;
   return held.includes(null) ? EXIT.undetermined : EXIT.asExpected;
+}
+
+/** What an exit code makes of sub-goals that are undetermined: 1, 0, or 2 of its own. */
+export const UNDETERMINED_POLICIES = ["fail", "pass", "neutral"] as const;
+export type UndeterminedPolicy = (typeof UNDETERMINED_POLICIES)[number];
+
+/**
+ * The exit code under a policy. Only "undetermined" changes, and "pass" lets through what could not be known: where nothing was asked,
+ * or a sub-goal waits for a judge, there is nothing to let through.
+ */
+export function exitUnder(
+  policy: UndeterminedPolicy,
+  exitCode: number,
+  subGoals: readonly ReportedSubGoal[],
+): number {
+  if (exitCode !== EXIT.undetermined) return exitCode;
+  switch (policy) {
+    case "neutral":
+      return exitCode;
+    case "fail":
+      return EXIT.notAsExpected;
+    case "pass":
+      return subGoals.length === 0 || subGoals.some(isLeftToJudge) ? exitCode : EXIT.asExpected;
+  }
 }
 
 /** An agent that exits with any code came to its end: what it did is what counts. */

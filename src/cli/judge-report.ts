@@ -1,9 +1,11 @@
+import { basename } from "node:path";
 import type { ExpectationFile } from "../core/expectation.ts";
 import type { RunRecord } from "../evidence/record/run-record.ts";
 import type { ClaimJudgment } from "../judge/judge-bundle.ts";
 import type { JudgeIdentity, Judgment } from "../judge/judgment.ts";
 import { fateOf, judgingCost, judgingCounts, type JudgingCost } from "../judge/summary.ts";
 import { count, counted, cut } from "../report/bounds.ts";
+import type { ReportedGroup } from "../report/outcome.ts";
 import { paintOf, type Paint } from "../report/paint.ts";
 import { printable } from "../report/printable.ts";
 import { reportOfRecord } from "../report/record-report.ts";
@@ -55,6 +57,19 @@ function subGoalsOf({
     const judgment = byName.get(subGoal.name);
     if (subGoal.decidedBy === "code" || judgment === undefined) return subGoal;
     return asJudged(subGoal, judgment);
+  });
+}
+
+/** The sub-goals of each bundle under its name; one that is not intact has none. */
+export function groupsOfJudging(bundles: readonly JudgedBundle[]): readonly ReportedGroup[] {
+  return bundles.map((each) => {
+    if ("fault" in each) {
+      const failure = { domain: "evidence", code: each.fault.reason, message: brokenText(each) };
+      return { name: basename(each.path), subGoals: [], notSeen: [], failure };
+    }
+    const { path, scenario, record } = each.bundle;
+    const name = scenario === undefined ? basename(path) : `${basename(path)} ${scenario}`;
+    return { name, run: record.run, subGoals: subGoalsOf(each), notSeen: [] };
   });
 }
 

@@ -10,8 +10,10 @@ import { judgeByPanel, panelIdentity } from "../judge/panel.ts";
 import { systemClock } from "../run/clock.ts";
 import { readClaimsFile } from "./claims-file.ts";
 import type { Command, CommandContext } from "./command.ts";
+import { exitUnder } from "./exit.ts";
 import {
   exitOfJudging,
+  groupsOfJudging,
   judgingJson,
   judgingText,
   type JudgedBundle,
@@ -28,6 +30,7 @@ import {
 import { readBundlesToJudge, type BrokenBundle, type BundleToJudge } from "./judged-bundle.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";
 import { PERSON_OPTIONS, personOf, recordDecisions } from "./person-decisions.ts";
+import { askedReports, concluded, REPORT_OPTIONS } from "./reports.ts";
 import { progressOn, type Progress } from "./progress.ts";
 
 const OPTIONS = {
@@ -35,6 +38,7 @@ const OPTIONS = {
   ...PERSON_OPTIONS,
   expect: { value: "FILE", help: "claims to judge in place of those that were sealed" },
   json: { help: "print one JSON object" },
+  ...REPORT_OPTIONS,
 };
 
 export const judgeCommand: Command = {
@@ -56,10 +60,14 @@ export const judgeCommand: Command = {
   ],
   async run(args, context) {
     const parsed = parseOptions(OPTIONS, args);
+    const reports = askedReports(parsed, context.environment);
     const told = await judging(parsed, context);
     if (parsed.flag("json")) context.terminal.out(`${JSON.stringify(judgingJson(told))}\n`);
     else context.terminal.out(judgingText(told, context.terminal.colour));
-    return exitOfJudging(told.bundles);
+    const groups = groupsOfJudging(told.bundles);
+    const subGoals = groups.flatMap((each) => each.subGoals);
+    const exitCode = exitUnder(reports.policy, exitOfJudging(told.bundles), subGoals);
+    return concluded(exitCode, groups, reports, context);
   },
 };
 

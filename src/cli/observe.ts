@@ -17,6 +17,7 @@ import { givenLimits, LIMIT_OPTION, ROOT_OPTION, rootsOf, type NamedRoot } from 
 import { readBaselineFolder, rootFolder } from "./saved-baseline.ts";
 import { hideDeclared, hideSecrets, SECRET_OPTION } from "./secrets.ts";
 import { secretsOfDatabases } from "../run/redactor-of-run.ts";
+import { askedReports, REPORT_OPTIONS, type AskedReports } from "./reports.ts";
 import { WatchedRoots, type SavingSource } from "./watched-roots.ts";
 
 const OPTIONS = {
@@ -31,6 +32,7 @@ const OPTIONS = {
   save: { value: "FILE", help: "seal the evidence into a bundle" },
   calls: CALLS_OPTION,
   json: { help: "print one JSON object, and nothing else, on standard output" },
+  ...REPORT_OPTIONS,
   limit: LIMIT_OPTION,
   secret: SECRET_OPTION,
 };
@@ -58,12 +60,13 @@ export const observeCommand: Command = {
     const before = beforeOf(parsed, context.environment);
     const secrets = [...declared, ...secretsOfDatabases(before.databases)];
     hideSecrets(secrets, context.terminal);
+    const reports = askedReports(parsed, context.environment);
     const claims = await givenClaims(parsed);
     validateClaims(claims, [
       ...before.roots.map(({ name }) => ({ name, surface: "file" })),
       ...before.databases.map(({ name }) => ({ name, surface: "sql" })),
     ]);
-    return observeSince(before, { parsed, claims, secrets }, context);
+    return observeSince(before, { parsed, claims, secrets, reports }, context);
   },
 };
 
@@ -128,10 +131,12 @@ async function observeSince(
     parsed,
     claims,
     secrets,
+    reports,
   }: {
     readonly parsed: Parsed;
     readonly claims: ExpectationFile | undefined;
     readonly secrets: readonly DeclaredSecret[];
+    readonly reports: AskedReports;
   },
   context: CommandContext,
 ): Promise<number> {
@@ -166,7 +171,7 @@ async function observeSince(
     },
   );
   progress.clear();
-  return await publish(record, { json: parsed.flag("json"), save, secrets }, context);
+  return await publish(record, { json: parsed.flag("json"), save, secrets, reports }, context);
 }
 
 async function withBaseline(

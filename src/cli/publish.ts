@@ -7,6 +7,7 @@ import type { Redactor } from "../evidence/redactor.ts";
 import type { RunSecret } from "../evidence/salt.ts";
 import { sealBundle } from "../evidence/seal.ts";
 import { jsonPieces } from "../report/json-pieces.ts";
+import { groupOfRun } from "../report/outcome.ts";
 import type { Signer } from "../evidence/signer.ts";
 import type { EvidenceSealer } from "../evidence/statement.ts";
 import { reportOfRecord } from "../report/record-report.ts";
@@ -21,7 +22,8 @@ import { nodeHasher } from "../store/hasher.ts";
 import { newRunSecret } from "../store/run-secret.ts";
 import type { RunRecord } from "../evidence/record/run-record.ts";
 import type { CommandContext } from "./command.ts";
-import { exitOfAgent, exitOfSubGoals } from "./exit.ts";
+import { exitOfAgent, exitOfSubGoals, exitUnder } from "./exit.ts";
+import { concluded, type AskedReports } from "./reports.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** How a run is told: as text or as one JSON object, and into which bundle it is sealed. */
@@ -34,12 +36,13 @@ export interface Publication {
   readonly sealer?: EvidenceSealer["by"] | undefined;
   readonly hints?: readonly string[] | undefined;
   readonly secrets: readonly DeclaredSecret[];
+  readonly reports: AskedReports;
 }
 
 /** Removes secrets, seals, prints, and gives the exit code. */
 export async function publish(
   told: RunRecord,
-  { json, hints: said = [], secrets, ...saving }: Publication,
+  { json, hints: said = [], secrets, reports, ...saving }: Publication,
   { terminal, version, interruption }: CommandContext,
 ): Promise<number> {
   const secret = newRunSecret();
@@ -54,7 +57,11 @@ export async function publish(
   const report = reportOfRecord(record, bundle);
   if (json) printJson(report, terminal);
   else terminal.out(reportText({ report, deltas: record.deltas, hints, colour: terminal.colour }));
-  return exitOf(report, record);
+  const name = record.scenario?.scenarioKey ?? "run";
+  return concluded(exitOf(report, record, reports), [groupOfRun(name, report)], reports, {
+    terminal,
+    version,
+  });
 }
 
 /** Prints a report as one JSON object and a line break. */
@@ -63,13 +70,15 @@ export function printJson(report: RunReport, terminal: Terminal): void {
   terminal.out("\n");
 }
 
-function exitOf({ subGoals, run }: RunReport, { claims }: RunRecord): number {
+function exitOf(
+  { subGoals, run }: RunReport,
+  { claims }: RunRecord,
+  { policy }: AskedReports,
+): number {
   const outcome = run?.agent?.outcome;
   if (claims === undefined) return outcome === undefined ? 0 : exitOfAgent(outcome);
-  return exitOfSubGoals(
-    subGoals.map(({ held }) => held),
-    outcome,
-  );
+  const held = subGoals.map((each) => each.held);
+  return exitUnder(policy, exitOfSubGoals(held, outcome), subGoals);
 }
 
 interface Seal extends Pick<Publication, "signer" | "sealer"> {

@@ -17,6 +17,7 @@ import {
 } from "./delivery-options.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";
 import { declaredSecrets, SECRET_OPTION } from "./secrets.ts";
+import { askedReports, REPORT_OPTIONS, type AskedReports } from "./reports.ts";
 import {
   ATTRIBUTION_OPTION,
   givenLimits,
@@ -41,6 +42,7 @@ export const RUN_OPTIONS = {
     value: "SIDE",
     help: "guest (default): the agent could reach the key; host: it cannot",
   },
+  ...REPORT_OPTIONS,
   ...DELIVERY_OPTIONS,
   json: { help: "print one JSON object, and nothing else, on standard output" },
   calls: CALLS_OPTION,
@@ -78,6 +80,7 @@ export interface AskedRun {
   readonly sealer: EvidenceSealer["by"] | undefined;
   readonly delivery: RunDelivery | undefined;
   readonly json: boolean;
+  readonly reports: AskedReports;
   readonly secrets: readonly DeclaredSecret[];
 }
 
@@ -97,6 +100,7 @@ export async function askedRun(
     isolate,
     new Map(roots.map(({ name }) => [name, wishes.get(name) ?? "auto"])),
   );
+  const reports = askedReports(parsed, environment);
   const delivery = askedRunDelivery(parsed, environment);
   const claims = await givenClaims(parsed);
   validateClaims(claims, [
@@ -119,6 +123,7 @@ export async function askedRun(
     ...sealingOf(parsed),
     delivery,
     json: parsed.flag("json"),
+    reports,
     secrets: [
       ...declaredSecrets(parsed, environment),
       ...secretsOfDatabases(databases),

@@ -109,10 +109,10 @@ async function runIsolated(
     const { record, turn } = await recordAsked(asked, started, context);
     tellProcesses(turn.processes, context);
     const hints = replyHints(turn, record, asked.roots);
-    const { json, save, signer, sealer, secrets } = asked;
+    const { json, save, signer, sealer, secrets, reports } = asked;
     const exitCode = await publish(
       inScenario(record, asked.delivery),
-      { json, save, signer, sealer, hints, secrets },
+      { json, save, signer, sealer, hints, secrets, reports },
       context,
     );
     kept = isolation !== undefined;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import { basename } from "node:path";
 import { leavesOf } from "../core/condition.ts";
 import { NonReplayableObservationError, UpheldError, isUpheldError } from "../core/errors.ts";
 import { expectationFingerprint, type ExpectationFile } from "../core/expectation.ts";
@@ -9,7 +10,13 @@ import type { ScoringContext } from "../core/scorer.ts";
 import { parseStrictJsonBytes } from "../core/strict-json.ts";
 import { BUNDLE_FAULTS } from "../evidence/faults.ts";
 import { verifyBundle } from "../evidence/verify.ts";
-import { runReport, type ReportedRun, type ScoredSubGoal } from "../report/run-report.ts";
+import type { ReportedGroup } from "../report/outcome.ts";
+import {
+  runReport,
+  type ReportedRun,
+  type RunReport,
+  type ScoredSubGoal,
+} from "../report/run-report.ts";
 import { decisionText } from "../report/text.ts";
 import { systemClock } from "../run/clock.ts";
 import { contextOfObservations, replay } from "../scorers/replay.ts";
@@ -20,14 +27,16 @@ import { openBundle } from "../store/open-bundle.ts";
 import { readRunRecord } from "../evidence/record/read-run.ts";
 import { readClaimsFile } from "./claims-file.ts";
 import type { Command } from "./command.ts";
-import { exitOfSubGoals } from "./exit.ts";
+import { exitOfSubGoals, exitUnder } from "./exit.ts";
 import { onlyArgument, parseOptions, usage } from "./options.ts";
 import { printJson } from "./publish.ts";
+import { askedReports, concluded, REPORT_OPTIONS } from "./reports.ts";
 import { hideDeclared, SECRET_OPTION } from "./secrets.ts";
 
 const OPTIONS = {
   expect: { value: "FILE", help: "the claims to decide over what is stored (YAML or JSON)" },
   json: { help: "print one JSON object" },
+  ...REPORT_OPTIONS,
   secret: SECRET_OPTION,
 };
 
@@ -48,17 +57,23 @@ export const scoreCommand: Command = {
     const expect = parsed.one("expect");
     if (expect === undefined)
       throw usage("--expect FILE is missing: which claims are to be decided?");
+    const reports = askedReports(parsed, context.environment);
     const claims = readClaimsFile(expect);
     const stored = await readStored(file, claims, interruption.signal);
     const report = runReport({ ...stored, subGoals: scored(claims, stored) });
     if (parsed.flag("json")) printJson(report, terminal);
     else terminal.out(decisionText(report, terminal.colour));
-    return exitOfSubGoals(
-      report.subGoals.map(({ held }) => held),
-      undefined,
-    );
+    const { subGoals } = report;
+    const held = subGoals.map((each) => each.held);
+    const exitCode = exitUnder(reports.policy, exitOfSubGoals(held, undefined), subGoals);
+    return concluded(exitCode, [groupOfStored(file, report)], reports, context);
   },
 };
+
+/** The agent's own failure is no part of a new question. */
+function groupOfStored(file: string, { run, subGoals, notSeen }: RunReport): ReportedGroup {
+  return { name: basename(file), run, subGoals, notSeen };
+}
 
 /** Evidence that was stored, and what it is known to be whole about. */
 interface Stored {

@@ -22,13 +22,13 @@ import type { EvidenceSealer } from "../evidence/statement.ts";
 import { clockOf, newRunId } from "../run/new-run.ts";
 import { openStateFolder, stateCandidates } from "../store/state-folder.ts";
 import type { Command, CommandContext } from "./command.ts";
-import { EXIT } from "./exit.ts";
+import { EXIT, exitUnder } from "./exit.ts";
 import { parseOptions, usage, type Parsed } from "./options.ts";
 import { refuseUnwritable } from "./publish.ts";
+import { askedReports, concluded, REPORT_OPTIONS, type AskedReports } from "./reports.ts";
 import { sealingOf } from "./run-options.ts";
 import { hideDeclared, SECRET_OPTION } from "./secrets.ts";
 import { sweepState } from "./sweep.ts";
-import type { Terminal } from "./terminal.ts";
 
 /** Characters of the names that are shown while they run. */
 const MAX_LIVE_NAMES = 60;
@@ -55,6 +55,7 @@ const OPTIONS = {
   },
   secret: SECRET_OPTION,
   json: { help: "print one JSON object, and nothing else, on standard output" },
+  ...REPORT_OPTIONS,
 };
 
 export const testCommand: Command = {
@@ -79,6 +80,7 @@ export const testCommand: Command = {
     const loaded = await loadSuite(directoryOf(parsed));
     const suite = { ...loaded, scenarios: chosenScenarios(loaded, parsed.many("scenario")) };
     const agent = agentOf(parsed);
+    const reports = askedReports(parsed, environment);
     const parallel = wholeNumber(parsed, "parallel", 1, 1, availableParallelism() * 16);
     const candidates = stateCandidates(environment);
     await sweepState(candidates, terminal);
@@ -94,9 +96,11 @@ export const testCommand: Command = {
       signal: interruption.signal,
       secrets: hideDeclared(parsed, context),
     };
+    if (parsed.flag("controls") && reports.reports.length > 0)
+      throw usage("--controls writes no --report: a control is no sub-goal");
     if (parsed.flag("controls"))
       return testControls(suite, { ...options, parallel }, parsed, context);
-    return testSuite(suite, { ...options, parallel, agent, save }, parsed, context);
+    return testSuite(suite, { ...options, parallel, agent, save, reports }, parsed, context);
   },
 };
 
@@ -104,10 +108,15 @@ type Running = ScenarioOptions & { readonly parallel: number };
 
 async function testSuite(
   suite: Suite,
-  options: Running & { readonly agent: SuiteAgent | undefined; readonly save: Saving },
+  options: Running & {
+    readonly agent: SuiteAgent | undefined;
+    readonly save: Saving;
+    readonly reports: AskedReports;
+  },
   parsed: Parsed,
-  { terminal, version, interruption }: CommandContext,
+  context: CommandContext,
 ): Promise<number> {
+  const { terminal, version, interruption } = context;
   const { path, ...who } = options.save;
   const clock = clockOf([]);
   const jobId = newRunId(new Date());
@@ -129,22 +138,31 @@ async function testSuite(
     seal === undefined || path === undefined
       ? told
       : { ...told, bundle: await seal.write(path, told.scenarios, ended) };
-  return publishSuite(report, parsed, terminal);
+  return publishSuite(report, options.reports, parsed, context);
 }
 
 /** Tells what a sealed suite run came to, with what was judged since. */
 async function tellStored(file: string, parsed: Parsed, context: CommandContext): Promise<number> {
   if (parsed.positionals.length > 0 || parsed.rest !== undefined)
     throw usage("--from runs nothing: it takes neither a directory nor a command");
+  const reports = askedReports(parsed, context.environment);
   const { readSuite } = await import("./stored-suite.ts");
   const report = await readSuite(file, context.interruption.signal);
-  return publishSuite(report, parsed, context.terminal);
+  return publishSuite(report, reports, parsed, context);
 }
 
-function publishSuite(report: SuiteReport, parsed: Parsed, terminal: Terminal): number {
+function publishSuite(
+  report: SuiteReport,
+  reports: AskedReports,
+  parsed: Parsed,
+  context: CommandContext,
+): number {
+  const { terminal } = context;
   if (parsed.flag("json")) terminal.out(`${JSON.stringify(report)}\n`);
   else terminal.out(suiteText(report, terminal.colour));
-  return exitOfSuite(report);
+  const subGoals = report.scenarios.flatMap((each) => each.subGoals);
+  const exitCode = exitUnder(reports.policy, exitOfSuite(report), subGoals);
+  return concluded(exitCode, report.scenarios, reports, context);
 }
 
 interface Saving {

@@ -6,13 +6,13 @@ import {
   makeReceipt,
   type CallSummary,
   type Receipt,
-  type ReceiptFailure,
   type ReceiptOutcome,
   type ReceiptSubGoal,
 } from "../evidence/receipt.ts";
 import type { ScenarioAttempt } from "../evidence/scenario-attempt.ts";
-import { counted, duration } from "./bounds.ts";
+import { counted } from "./bounds.ts";
 import type { ReportedSubGoal, RunReport } from "./run-report.ts";
+import { failureOfAgent } from "./scenario-result.ts";
 import { gapText } from "./verdict-text.ts";
 
 export interface ReceiptSetting {
@@ -47,7 +47,7 @@ function outcomeOf(
   outcome: AgentOutcome | undefined,
 ): ReceiptOutcome {
   const subGoals = reported.map(subGoalOf);
-  const failure = outcome === undefined ? null : failureOf(outcome);
+  const failure = failureOfAgent(outcome);
   return failure === null ? { kind: "graded", subGoals } : { kind: "errored", failure, subGoals };
 }
 
@@ -63,28 +63,6 @@ function reasonOf({ held, verdict, rationale }: ReportedSubGoal): string | null 
   const [first, ...rest] = verdict.gaps;
   const more = rest.length === 0 ? "" : `, and ${counted(rest.length, "more gap")}`;
   return `${gapText(first)}: ${first.remedy}${more}`;
-}
-
-/** An agent that exits with any code came to its end: what it did is what counts. */
-function failureOf(outcome: AgentOutcome): ReceiptFailure | null {
-  const failed = (message: string): ReceiptFailure => ({
-    domain: "agent",
-    stage: "run",
-    code: `agent_${outcome.kind}`,
-    message,
-  });
-  switch (outcome.kind) {
-    case "exited":
-    case "answered":
-      return null;
-    case "signaled":
-      return failed(`ended by ${outcome.signal}`);
-    case "timed_out":
-      return failed(`ended after ${duration(outcome.afterMs)}`);
-    case "not_started":
-    case "failed":
-      return failed(outcome.reason);
-  }
 }
 
 function summaryOf(

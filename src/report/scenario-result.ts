@@ -21,7 +21,8 @@ export function scenarioResult({
   return failure === null ? { status } : { status: "errored", failure };
 }
 
-function failureOfAgent(outcome: AgentOutcome | undefined): ReceiptFailure | null {
+/** Why an agent did not come to its end, or null: one that exits with any code did, and what it did is what counts. */
+export function failureOfAgent(outcome: AgentOutcome | undefined): ReceiptFailure | null {
   switch (outcome?.kind) {
     case undefined:
     case "exited":

@@ -30,7 +30,7 @@ function subGoalText(subGoal: ReportedSubGoal, width: number, paint: Paint): rea
 }
 
 /** No judge has been named yet. */
-function isLeftToJudge({ decidedBy, method }: ReportedSubGoal): boolean {
+export function isLeftToJudge({ decidedBy, method }: ReportedSubGoal): boolean {
   return decidedBy === "judge" && method === "judge";
 }
 

@@ -109,3 +109,14 @@ describe("the table", () => {
     expect(exitOfAgent({ kind: "signaled", signal: "SIGTERM" })).toBe(143);
   });
 });
+
+test("the page of exit codes lists each error under its code", () => {
+  const page = readFileSync(new URL("../../docs/exit-codes.md", import.meta.url), "utf8");
+  const [, errors = ""] = page.split("## Errors");
+  const listed = [...errors.matchAll(/^\| (\d+) \| (.*) \|$/gm)].flatMap(([, code, names = ""]) =>
+    [...names.matchAll(/`(\w+)`/g)].map(([, name]) => `${name} ${code}`),
+  );
+  const known = Object.keys(ERROR_CODES) as ErrorCode[]; // the keys of the table
+  expect(listed.toSorted()).toEqual(known.map((each) => `${each} ${exitOfError(each)}`).toSorted());
+  for (const code of Object.values(EXIT)) expect(page).toContain(`| ${code} |`);
+});
