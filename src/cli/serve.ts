@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { UpheldError } from "../core/errors.ts";
 import { hasTokens } from "../server/auth.ts";
+import type { CollectorPlace } from "../server/collector.ts";
 import type { Command } from "./command.ts";
 import { EXIT } from "./exit.ts";
 import { noArguments, parseOptions, usage, type Parsed } from "./options.ts";
@@ -18,6 +19,10 @@ export const COLLECTOR_OPTIONS = {
     value: "URL|env:VAR",
     help: "a Postgres server in place of the embedded database; env:VAR keeps its password off the command line",
   },
+  blobs: {
+    value: "URL",
+    help: "a bucket in place of the folder of blobs: s3://BUCKET/PREFIX?endpoint=URL&region=NAME",
+  },
 };
 
 const OPTIONS = {
@@ -32,13 +37,19 @@ const OPTIONS = {
 export const serveCommand: Command = {
   name: "serve",
   summary: "Collect artifacts, receipts and judgments of many runs, and show them.",
-  usage: ["upheld serve [--data DIR] [--database URL|env:VAR] [--host ADDRESS] [--port N]"],
+  usage: [
+    "upheld serve [--data DIR] [--database URL|env:VAR] [--blobs URL] [--host ADDRESS] [--port N]",
+  ],
   options: OPTIONS,
   examples: [
     ["on this machine, with nothing else installed", "upheld serve"],
     [
       "for other machines, on a Postgres server",
       "upheld serve --host 0.0.0.0 --database env:DATABASE_URL",
+    ],
+    [
+      "any number of them, over shared storage",
+      "upheld serve --host 0.0.0.0 --database env:DATABASE_URL --blobs s3://evidence",
     ],
   ],
   async run(args, { terminal, interruption, environment, version }) {
@@ -70,19 +81,16 @@ export const serveCommand: Command = {
 };
 
 /** Where the collector keeps its data. Throws "argument_invalid" where a variable is empty. */
-export function placeOf(
-  parsed: Parsed,
-  environment: NodeJS.ProcessEnv,
-): { readonly folder: string; readonly databaseUrl?: string } {
-  const folder = resolve(parsed.one("data") ?? ".upheld");
+export function placeOf(parsed: Parsed, environment: NodeJS.ProcessEnv): CollectorPlace {
+  const place = { folder: resolve(parsed.one("data") ?? ".upheld"), blobsUrl: parsed.one("blobs") };
   const given = parsed.one("database");
-  if (given === undefined) return { folder };
+  if (given === undefined) return place;
   const variable = /^env:(.+)$/.exec(given)?.[1];
   const databaseUrl = variable === undefined ? given : environment[variable];
   // The address itself is never told: it may hold a password.
   if (databaseUrl === undefined || databaseUrl === "")
     throw usage(`--database: ${variable ?? "an address"} is not set`);
-  return { folder, databaseUrl };
+  return { ...place, databaseUrl };
 }
 
 function portOf(text: string | undefined): number {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Digest } from "../core/ids.ts";
 import { byteSource, type BundleReader } from "../evidence/reader.ts";
 import { tarReader } from "../evidence/tar-reader.ts";
+import type { BlobContent } from "../store/blob-store.ts";
 import { openBundle } from "../store/open-bundle.ts";
 
 /** Bytes of a body that are held in memory; a larger one goes to a file. */
@@ -14,8 +15,7 @@ const MAX_HELD_BYTES = 1024 * 1024;
 export interface Arrival extends AsyncDisposable {
   readonly digest: Digest;
   readonly sizeBytes: number;
-  /** Its bytes, as often as they are wanted. */
-  content(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  readonly content: BlobContent;
   /** Looks into it as a bundle, which it may not be. */
   bundle(): Promise<BundleReader & Partial<AsyncDisposable>>;
 }

@@ -178,7 +178,7 @@ async function refer(
 
 async function keep(blobs: BlobStore, digest: Digest, arrived: Arrival): Promise<void> {
   const { sizeBytes } = arrived;
-  const outcome = await blobs.put({ digest, sizeBytes }, arrived.content());
+  const outcome = await blobs.put({ digest, sizeBytes }, arrived.content);
   if (outcome !== "kept")
     throw new UpheldError("storage_unavailable", `a body changed while it was kept: ${outcome}`);
 }

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DEFAULT_ARTIFACT_POLICY, type ArtifactPolicy } from "../evidence/artifact-kinds.ts";
+import { openS3Blobs, s3PlaceOf } from "../store/s3-blobs.ts";
 import { openFolderBlobs } from "../store/folder-blobs.ts";
 import type { Database } from "../store/database.ts";
 import type { BlobStore } from "../store/blob-store.ts";
@@ -26,6 +27,8 @@ export interface CollectorPlace {
   readonly folder: string;
   /** A Postgres server in place of the embedded database. */
   readonly databaseUrl?: string | undefined;
+  /** A bucket in place of the folder of blobs: s3://BUCKET/PREFIX?endpoint=URL. */
+  readonly blobsUrl?: string | undefined;
 }
 
 export interface CollectorOptions {
@@ -55,7 +58,7 @@ export async function openCollectorStore(place: CollectorPlace): Promise<Collect
       : await openPostgresDatabase(place.databaseUrl);
   try {
     await migrate(database);
-    const blobs = await openFolderBlobs(join(place.folder, "blobs"));
+    const blobs = await openBlobs(place);
     const incoming = await mkdtemp(join(tmpdir(), "upheld-incoming-"));
     return {
       database,
@@ -70,6 +73,12 @@ export async function openCollectorStore(place: CollectorPlace): Promise<Collect
     await database[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+function openBlobs({ folder, blobsUrl }: CollectorPlace): Promise<BlobStore> {
+  return blobsUrl === undefined
+    ? openFolderBlobs(join(folder, "blobs"))
+    : openS3Blobs(s3PlaceOf(blobsUrl));
 }
 
 const REQUESTS_PER_SECOND = 500;

@@ -6,6 +6,9 @@ export interface BlobName {
   readonly sizeBytes: number;
 }
 
+/** Gives the bytes of a blob from their start, as often as they are wanted. */
+export type BlobContent = () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
 /** What became of bytes that were handed over: kept, or refused because they are not what was announced. */
 export type PutOutcome = "kept" | "digest_mismatch" | "size_mismatch";
 
@@ -15,10 +18,7 @@ export type PutOutcome = "kept" | "digest_mismatch" | "size_mismatch";
  * cannot be used or is full.
  */
 export interface BlobStore {
-  put(
-    blob: BlobName,
-    content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  ): Promise<PutOutcome>;
+  put(blob: BlobName, open: BlobContent): Promise<PutOutcome>;
   /** The bytes piece by piece; undefined where there are none. */
   read(digest: Digest): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Removes the bytes; nothing happens where there are none. */

@@ -4,7 +4,7 @@ import { mkdir, open, readdir, rename, rm, type FileHandle } from "node:fs/promi
 import { join } from "node:path";
 import { UpheldError } from "../core/errors.ts";
 import type { Digest } from "../core/ids.ts";
-import type { BlobName, BlobStore, PutOutcome } from "./blob-store.ts";
+import type { BlobContent, BlobName, BlobStore, PutOutcome } from "./blob-store.ts";
 import { systemCode } from "./system-code.ts";
 
 const READ_BYTES = 256 * 1024;
@@ -17,7 +17,7 @@ export async function openFolderBlobs(folder: string): Promise<BlobStore> {
     for (const name of await readdir(partial)) await rm(join(partial, name), { force: true });
   });
   return {
-    put: (blob, content) => storing(() => put(folder, blob, content)),
+    put: (blob, content) => storing(() => put(folder, blob, content())),
     read: (digest) => read(pathOf(folder, digest)),
     remove: (digest) => storing(() => rm(pathOf(folder, digest), { force: true })),
   };
@@ -26,7 +26,7 @@ export async function openFolderBlobs(folder: string): Promise<BlobStore> {
 async function put(
   folder: string,
   blob: BlobName,
-  content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  content: ReturnType<BlobContent>,
 ): Promise<PutOutcome> {
   const partial = join(folder, "partial", randomUUID());
   try {
@@ -47,7 +47,7 @@ async function put(
 export async function writeDigested(
   path: string,
   { digest, sizeBytes }: BlobName,
-  content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  content: ReturnType<BlobContent>,
 ): Promise<PutOutcome> {
   const hash = createHash("sha256");
   let written = 0;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { collectorContract } from "../../src/testing/collector/contract.ts";
 import { CollectorWorld } from "../worlds/collector.ts";
 import { postgresMissing, startPostgres, type PostgresServer } from "../worlds/postgres-server.ts";
+import { startS3, type S3Server } from "../worlds/s3-server.ts";
 
 const TIMEOUT_MS = 300_000;
 
@@ -39,12 +40,17 @@ describe("the collector over the embedded database", () => {
   keepsTheContract(() => Promise.resolve(new CollectorWorld()));
 });
 
-describe("the collector over a Postgres server", () => {
+describe("the collector over a Postgres server and an S3 bucket", () => {
   let server: PostgresServer | undefined;
-  afterAll(() => server?.[Symbol.asyncDispose](), TIMEOUT_MS);
+  let s3: S3Server | undefined;
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]();
+    await s3?.[Symbol.asyncDispose]();
+  }, TIMEOUT_MS);
   keepsTheContract(async () => {
     server = await startPostgres();
+    s3 = await startS3();
     const { url } = await server.database();
-    return new CollectorWorld({ databaseUrl: url });
+    return new CollectorWorld({ databaseUrl: url, blobsUrl: s3.address });
   }, postgresMissing);
 });
