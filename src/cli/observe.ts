@@ -13,7 +13,14 @@ import { attemptOf, clockOf, newRunId } from "../run/new-run.ts";
 import { noArguments, parseOptions, usage, type Parsed } from "./options.ts";
 import { progressOn } from "./progress.ts";
 import { publish, refuseUnwritable } from "./publish.ts";
-import { givenLimits, LIMIT_OPTION, ROOT_OPTION, rootsOf, type NamedRoot } from "./roots.ts";
+import {
+  givenLimits,
+  LIMIT_OPTION,
+  ROOT_OPTION,
+  rootsOf,
+  STRICT_OPTION,
+  type NamedRoot,
+} from "./roots.ts";
 import { readBaselineFolder, rootFolder } from "./saved-baseline.ts";
 import { hideDeclared, hideSecrets, SECRET_OPTION } from "./secrets.ts";
 import { secretsOfDatabases } from "../run/redactor-of-run.ts";
@@ -34,6 +41,7 @@ const OPTIONS = {
   json: { help: "print one JSON object, and nothing else, on standard output" },
   ...REPORT_OPTIONS,
   limit: LIMIT_OPTION,
+  strict: STRICT_OPTION,
   secret: SECRET_OPTION,
 };
 
@@ -147,7 +155,8 @@ async function observeSince(
   const save = parsed.one("save");
   const capture = save === undefined ? undefined : captureLimits(limits.limits);
   const keepsMoment = capture !== undefined;
-  await using watched = new WatchedRoots(roots, { limits, wishes, databases, keepsMoment });
+  const strict = parsed.flag("strict");
+  await using watched = new WatchedRoots(roots, { limits, strict, wishes, databases, keepsMoment });
   const observed = await Promise.all(watched.roots.map((root) => withBaseline(root, folder)));
   const clock = clockOf(roots);
   const now = clock();

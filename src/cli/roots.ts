@@ -29,6 +29,9 @@ export const LIMIT_OPTION = {
   multiple: true,
   help: "a limit of a question, or with baseline. of the baseline and the whole delta",
 };
+export const STRICT_OPTION = {
+  help: "believe nothing of a file with several names: it may lie outside of the root",
+};
 export const ATTRIBUTION_OPTION = {
   value: "[NAME=]METHOD",
   multiple: true,
@@ -123,10 +126,10 @@ export function pairOf(
 export function sourceOf(
   { name, directory }: NamedRoot,
   { limits, baselineLimits }: GivenLimits,
-  wish: WishedAttribution,
+  { wish, strict }: { readonly wish: WishedAttribution; readonly strict: boolean },
 ): LocalFileSurfaceSource {
   return new LocalFileSurfaceSource(
     { name, directory },
-    { limits, baselineLimits, attribution: wish === "exact" ? "auto" : wish },
+    { limits, baselineLimits, attribution: wish === "exact" ? "auto" : wish, strict },
   );
 }

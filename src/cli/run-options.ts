@@ -25,6 +25,7 @@ import {
   pairOf,
   ROOT_OPTION,
   rootsOf,
+  STRICT_OPTION,
   wishedAttributions,
   type GivenLimits,
   type NamedRoot,
@@ -50,6 +51,7 @@ export const RUN_OPTIONS = {
   isolate: { help: "run the command in an overlay: its writes wait for upheld apply or discard" },
   attribution: ATTRIBUTION_OPTION,
   limit: LIMIT_OPTION,
+  strict: STRICT_OPTION,
   secret: SECRET_OPTION,
   label: { value: "KEY=VALUE", multiple: true, help: "kept with the run, never interpreted" },
   timeout: { value: "SECONDS", help: "end the agent after this time" },
@@ -69,6 +71,7 @@ export interface AskedRun {
   readonly holdMs: number | undefined;
   readonly wishes: ReadonlyMap<string, WishedAttribution>;
   readonly limits: GivenLimits;
+  readonly strict: boolean;
   readonly claims: ExpectationFile | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly timeoutMs: number | undefined;
@@ -113,6 +116,7 @@ export async function askedRun(
     holdMs: holdOf(parsed),
     wishes,
     limits: givenLimits(parsed),
+    strict: parsed.flag("strict"),
     claims,
     labels: labelsOf(parsed),
     timeoutMs: timeoutOf(parsed.one("timeout")),

@@ -157,13 +157,19 @@ async function recordAsked(
   { terminal, interruption, environment }: CommandContext,
 ): Promise<RecordedAttempt> {
   const { signal } = interruption;
-  const { limits, wishes, databases, holdMs } = asked;
+  const { limits, strict, wishes, databases, holdMs } = asked;
   const attemptId = attemptOf(runId);
   const isCommand = asked.agent.kind === "command";
   const capture = asked.save === undefined ? undefined : captureLimits(limits.limits);
   const keepsMoment = capture !== undefined;
-  const how = { limits, wishes, isolation, signal, databases, holdMs, scratch, keepsMoment };
-  await using watched = new WatchedRoots(asked.roots, how);
+  const world = { limits, strict, wishes, isolation, databases };
+  await using watched = new WatchedRoots(asked.roots, {
+    ...world,
+    signal,
+    holdMs,
+    scratch,
+    keepsMoment,
+  });
   await using recording = await recordCalls(asked.calls, {
     attemptId,
     clock,

@@ -11,6 +11,8 @@ import { sourceOf, type GivenLimits, type NamedRoot, type WishedAttribution } fr
 /** How the roots of a run are watched. */
 export interface WatchOptions {
   readonly limits: GivenLimits;
+  /** Nothing is believed of a file that has several names. Default false. */
+  readonly strict?: boolean;
   readonly wishes?: ReadonlyMap<string, WishedAttribution>;
   readonly isolation?: IsolationChoice;
   readonly signal?: AbortSignal;
@@ -35,9 +37,10 @@ export class WatchedRoots implements AsyncDisposable {
 
   constructor(roots: readonly NamedRoot[], options: WatchOptions) {
     const { isolation, reason } = options.isolation ?? {};
+    const { strict = false } = options;
     const files = roots.map((root) => {
       const wish = options.wishes?.get(root.name) ?? "auto";
-      const source = sourceOf(root, options.limits, wish);
+      const source = sourceOf(root, options.limits, { wish, strict });
       const overlay =
         isolation === undefined ? undefined : () => overlayOf(root.name, source, options);
       return {

@@ -52,7 +52,8 @@ export const GAPS = {
   },
   confinement_unverified: {
     meaning: "That an opened file lies inside the root could not be proven.",
-    remedy: "Observe on a system where handles can be traced to the root (on Linux: mount /proc).",
+    remedy:
+      "Observe on a system where handles can be traced to the root (on Linux: mount /proc); a file with several names is read without --strict.",
   },
   other_filesystem: {
     meaning: "Another file system is mounted below the root; it was not entered.",

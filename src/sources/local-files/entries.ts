@@ -9,7 +9,7 @@ import { matcherFingerprint, type Matcher } from "../../core/matcher.ts";
 import { contentOf } from "../../core/text.ts";
 import { wordsColumn } from "./column.ts";
 import { digestAt, stateOf, type Draft } from "./entry-state.ts";
-import { NO_ITEM, type EvidencePlan } from "./evidence-plan.ts";
+import { isRefused, NO_ITEM, type EvidencePlan } from "./evidence-plan.ts";
 import { FLAG, ROOT, type Node } from "./manifest.ts";
 import { proberOf } from "./probe.ts";
 import { FOUND, type Found, type ReadingList } from "./reading-list.ts";
@@ -153,6 +153,8 @@ export class EntryBuilder {
     if (file === undefined) return state;
     const item = this.#plan.items[at] ?? NO_ITEM;
     const size = tree.sizes.get(file);
+    if (isRefused(this.#plan, tree, file))
+      return { ...state, sizeBytes: size, unread: severalNames(tree.linkCounts.get(file)) };
     if (item === NO_ITEM)
       return {
         ...state,
@@ -212,6 +214,8 @@ export class EntryBuilder {
     const file = fileBefore(this.#world, before.tree, node);
     if (file === "unseen") return { ...state, unread: { code: "prior_content_unknown" } };
     if (file === undefined) return state;
+    if (isRefused(this.#plan, before.tree, file))
+      return { ...state, unread: severalNames(before.tree.linkCounts.get(file)) };
     const digest = before.tree.has(file, FLAG.digest)
       ? { sha256: digestAt(before.tree, file) }
       : {};
@@ -241,6 +245,10 @@ export class EntryBuilder {
   #findIn(bytes: Buffer): readonly Found[] {
     return proberOf(this.#list.probes)(Buffer.from(bytes), true, undefined);
   }
+}
+
+function severalNames(count: number): NonNullable<EntryState["unread"]> {
+  return { code: "confinement_unverified", detail: `it has ${count} names` };
 }
 
 /** What a probe's finding looks like in evidence; an unknown one is not recorded. */

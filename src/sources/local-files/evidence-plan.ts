@@ -2,7 +2,7 @@ import type { Limits } from "../../core/limits.ts";
 import { matcherFingerprint, type Matcher } from "../../core/matcher.ts";
 import type { Extent } from "../../core/observation.ts";
 import { bytesColumn, wordsColumn } from "./column.ts";
-import { FLAG, type Node } from "./manifest.ts";
+import { FLAG, type Manifest, type Node } from "./manifest.ts";
 import { ReadingList } from "./reading-list.ts";
 import { SmallestFirst } from "./smallest-first.ts";
 import { changeAt, contentNode, fileBefore, nodeBefore, type View } from "./view.ts";
@@ -12,6 +12,7 @@ export interface Wish {
   readonly view: View;
   readonly extent: Extent;
   readonly limits: Limits;
+  readonly strict: boolean;
   readonly maxContentBytes: number;
   readonly probes: readonly Matcher[];
   readonly kept: readonly Node[];
@@ -28,6 +29,7 @@ export interface EvidencePlan {
   /** Bytes of content to keep, of now and of before. */
   readonly nowBytes: Uint32Array;
   readonly beforeBytes: Uint32Array;
+  readonly strict: boolean;
   readonly maxContentBytes: number;
 }
 
@@ -81,7 +83,7 @@ function draftOf(wish: Wish): Draft {
   let left = wish.limits.maxReadBytes;
   for (const [at, node] of kept.entries()) {
     const file = contentNode(view, node);
-    if (file === undefined) continue;
+    if (file === undefined || isRefused(wish, view.tree, file)) continue;
     files[at] = file;
     const share = Math.min(view.tree.sizes.get(file), left);
     allowed[at] = share;
@@ -89,6 +91,15 @@ function draftOf(wish: Wish): Draft {
   }
   const charged = wish.limits.maxReadBytes - left;
   return { wish, files, allowed, charged, ...retained(wish, allowed) };
+}
+
+/** True where nothing of a file's content is to be believed, since it may be that of a file outside. */
+export function isRefused(
+  { strict }: { readonly strict: boolean },
+  tree: Manifest,
+  file: Node,
+): boolean {
+  return strict && tree.linkCounts.get(file) > 1;
 }
 
 /** Shares out what may be kept: to what provably came with the run first, then to the small. */
@@ -211,6 +222,7 @@ class Planner {
       items,
       nowBytes,
       beforeBytes,
+      strict: wish.strict,
       maxContentBytes: wish.maxContentBytes,
     };
   }

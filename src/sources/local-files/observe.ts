@@ -39,6 +39,8 @@ export interface ObserveContext {
   readonly deltaLimits: Limits;
   /** What looks unchanged is read again also where its times are proof. */
   readonly readsAgain: boolean;
+  /** Nothing is read of a file that has several names. */
+  readonly strict: boolean;
   readonly second?: SecondThread | undefined;
 }
 
@@ -200,6 +202,7 @@ function askedOf(view: View, request: Request, context: ObserveContext): Asked {
       view,
       extent: request.extent,
       limits,
+      strict: context.strict,
       maxContentBytes,
       probes: request.probes,
       kept,

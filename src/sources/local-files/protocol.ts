@@ -12,6 +12,7 @@ export type Task =
       readonly kind: "observe";
       readonly baseline?: number;
       readonly readsAgain: boolean;
+      readonly strict: boolean;
       readonly limits: Limits;
       readonly deltaLimits: Limits;
       readonly requests: readonly PlainRequest[];
@@ -19,6 +20,7 @@ export type Task =
   | {
       readonly kind: "observe_overlay";
       readonly writeSet: WriteSet;
+      readonly strict: boolean;
       readonly limits: Limits;
       readonly deltaLimits: Limits;
       readonly requests: readonly PlainRequest[];

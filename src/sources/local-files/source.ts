@@ -38,6 +38,11 @@ export interface LocalFileOptions {
    * identity, size and times for unchanged, which "baseline" never does where there is a digest.
    */
   readonly attribution?: "auto" | "baseline" | "window" | "none";
+  /**
+   * A file with several names may be one of outside the root, whose content it then is. Strict, none of such a file's content is
+   * shown or believed: "confinement_unverified". Default false: it is read, and the number of its names is recorded.
+   */
+  readonly strict?: boolean;
 }
 
 export interface LocalBaselineOptions {
@@ -71,6 +76,7 @@ export class LocalFileSurfaceSource implements BaselineSource {
   readonly #limits: Limits;
   readonly #deltaLimits: Limits;
   readonly #attribution: NonNullable<LocalFileOptions["attribution"]>;
+  readonly #strict: boolean;
   readonly #client: WorkerClient;
   readonly #held = new WeakMap<Baseline, number>();
   readonly #overlays = new WeakMap<Baseline, WriteSet>();
@@ -87,6 +93,7 @@ export class LocalFileSurfaceSource implements BaselineSource {
     this.#limits = limitsOf(options.limits);
     this.#deltaLimits = limitsOf(options.baselineLimits, DELTA_LIMITS);
     this.#attribution = options.attribution ?? "auto";
+    this.#strict = options.strict ?? false;
     this.#client = new WorkerClient(this.#root);
   }
 
@@ -100,6 +107,7 @@ export class LocalFileSurfaceSource implements BaselineSource {
       parameters: {
         root: this.#root.name,
         attribution: this.#attribution,
+        ...(this.#strict ? { strict: true } : {}),
         ...this.#limits,
         ...Object.fromEntries(delta),
       },
@@ -197,6 +205,7 @@ export class LocalFileSurfaceSource implements BaselineSource {
     const asked = {
       limits: this.#limits,
       deltaLimits: this.#deltaLimits,
+      strict: this.#strict,
       requests: requests.map((request) => this.#plain(request)),
     };
     const readsAgain = this.#readsAgain;

@@ -143,6 +143,7 @@ export class TaskRunner {
         limits: task.limits,
         deltaLimits: task.deltaLimits,
         readsAgain: task.readsAgain,
+        strict: task.strict,
         second,
       },
       task.requests.map(requestOf),
@@ -161,11 +162,11 @@ export class TaskRunner {
     task: Extract<Task, { kind: "observe_overlay" }>,
     meter: Meter,
   ): Result {
-    const { limits, deltaLimits, writeSet } = task;
+    const { limits, deltaLimits, strict, writeSet } = task;
     const upper = this.#open(writeSet.upperDir);
     try {
       const names = { name: this.#root.name, confined, upper };
-      const context = { ...names, meter, limits, deltaLimits, readsAgain: true };
+      const context = { ...names, meter, limits, deltaLimits, strict, readsAgain: true };
       const look = observeOverlay(
         context,
         writeSet,

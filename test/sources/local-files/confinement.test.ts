@@ -439,6 +439,76 @@ describe.runIf(isLinux)("the list of confinement tests, lines about what stands 
     expect(observation.payload.entries.map(({ now }) => now?.links)).toEqual([2]);
   });
 
+  test.each(["baseline", "window"])(
+    "L28 strict, a hard link made by the run is neither proof nor shown, under %s",
+    async (method) => {
+      const outside = world.secret("s.txt");
+      const { verdict, observation } = await ask(
+        world.root,
+        {},
+        {
+          strict: true,
+          withBaseline: method === "baseline",
+          act: () => {
+            linkSync(outside, world.at("hard"));
+          },
+        },
+      );
+      expect(verdict).toMatchObject({
+        value: "undetermined",
+        gaps: [
+          {
+            code: method === "baseline" ? "confinement_unverified" : "baseline_missing",
+            location: "workspace:/hard",
+          },
+        ],
+      });
+      expect(observation.payload.entries[0]?.now).toMatchObject({
+        links: 2,
+        unread: { code: "confinement_unverified", detail: "it has 2 names" },
+      });
+      expect(JSON.stringify(observation)).not.toContain(OUTSIDE);
+    },
+  );
+
+  test("L28 strict, a hard link of before is not shown once it was taken away", async () => {
+    linkSync(world.secret("s.txt"), world.at("hard"));
+    const { observation } = await ask(
+      world.root,
+      { extent: "delta" },
+      {
+        strict: true,
+        act: () => {
+          rmSync(world.at("hard"));
+          world.write("hard", "own");
+        },
+      },
+    );
+    expect(observation.payload.entries).toMatchObject([
+      { change: "modified", before: { unread: { code: "confinement_unverified" } } },
+    ]);
+    expect(JSON.stringify(observation)).not.toContain(OUTSIDE);
+  });
+
+  test("L28 strict, files of one name are read as ever, and links that did not change keep nothing open", async () => {
+    linkSync(world.secret("s.txt"), world.at("hard"));
+    const held = await ask(
+      world.root,
+      {},
+      { strict: true, act: () => void world.write("own.txt", NEEDLE) },
+    );
+    expect(held.verdict).toMatchObject({
+      value: "upheld",
+      witnesses: [{ uri: "workspace:/own.txt" }],
+    });
+    const clean = await ask(
+      world.root,
+      {},
+      { strict: true, act: () => void world.write("own.txt", "clean") },
+    );
+    expect(clean.verdict.value).toBe("refuted");
+  });
+
   test("L35 twins are two entries, also for an exact location", async () => {
     const { observation } = await ask(
       world.root,

@@ -25,6 +25,7 @@ function observeTask(limits: Limits, baseline?: number): Task {
     kind: "observe",
     ...(baseline === undefined ? {} : { baseline }),
     readsAgain: true,
+    strict: false,
     limits,
     deltaLimits: { ...DEFAULT_LIMITS, ...limits },
     requests: [
