@@ -12,6 +12,7 @@ import type { Signer } from "../evidence/signer.ts";
 import type { EvidenceSealer } from "../evidence/statement.ts";
 import { reportOfRecord } from "../report/record-report.ts";
 import type { RunReport, SealedBundle } from "../report/run-report.ts";
+import { printable } from "../report/printable.ts";
 import { reportText } from "../report/text.ts";
 import { redactRecord } from "../run/redact-record.ts";
 import { redactorOfRun } from "../run/redactor-of-run.ts";
@@ -53,6 +54,7 @@ export async function publish(
   await redactor.study(said);
   const hints = said.map((hint) => redactor.mask(hint));
   const seal = { ...saving, secret, redactor, version, signal: interruption.signal };
+  tellReplaced(saving.save, terminal);
   const bundle = saving.save === undefined ? undefined : await sealTo(saving.save, record, seal);
   const report = reportOfRecord(record, bundle);
   if (json) printJson(report, terminal);
@@ -62,6 +64,12 @@ export async function publish(
     terminal,
     version,
   });
+}
+
+/** A bundle of before is gone once the new one stands in its place: nobody should learn that later. */
+function tellReplaced(path: string | undefined, terminal: Terminal): void {
+  if (path === undefined || lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
+  terminal.err(`  save       ${printable(path)} is replaced: a bundle of before is there\n`);
 }
 
 /** Prints a report as one JSON object and a line break. */

@@ -182,6 +182,8 @@ async function recordAsked(
     isolation: isolation.isolation,
     isInteractive: terminal.isInteractive,
     env: { ...recording.environment, ...withoutToken(asked.delivery) },
+    onUnguarded: (why) =>
+      terminal.err(`  agent      nothing ends it if upheld itself is killed: ${printable(why)}\n`),
   });
   const progress = progressOn(terminal);
   const plan = {
@@ -221,11 +223,12 @@ interface AgentSetting {
   readonly isolation: Isolation | undefined;
   readonly isInteractive: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly onUnguarded: (why: string) => void;
 }
 
 function agentOf(
   { agent, json, limits }: AskedRun,
-  { isolation, isInteractive, env }: AgentSetting,
+  { isolation, isInteractive, env, onUnguarded }: AgentSetting,
 ): { readonly agent: Agent; readonly prompts: readonly Prompt[] } {
   const { maxReplyBytes } = limits.limits;
   const bound = maxReplyBytes === undefined ? {} : { limits: { maxReplyBytes } };
@@ -239,6 +242,7 @@ function agentOf(
       const command = commandAgent(agent.command, {
         interactive: isInteractive && !json,
         env,
+        onUnguarded,
         stdout: json ? process.stderr : process.stdout,
         ...bound,
         ...(isolation === undefined ? {} : { isolation }),

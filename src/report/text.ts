@@ -52,9 +52,8 @@ export function reportText({ report, deltas, hints = [], colour = false }: TextI
 function agentText({ run, calls }: RunReport): readonly string[] {
   if (run?.agent === undefined) return [];
   const { outcome, durationMs } = run.agent;
-  return [
-    `  agent      ${outcomeText(outcome)} after ${duration(durationMs)}${callCountText(calls ?? null)}`,
-  ];
+  const took = outcome.kind === "not_started" ? "" : ` after ${duration(durationMs)}`;
+  return [`  agent      ${outcomeText(outcome)}${took}${callCountText(calls ?? null)}`];
 }
 
 /** How an agent's run ended, in a few words. */
@@ -79,7 +78,7 @@ function unchangedText({ deltaCounts }: RunReport): readonly string[] {
   const { unchanged } = deltaCounts;
   return unchanged === null || unchanged === 0
     ? []
-    : [`  unchanged  ${counted(unchanged, "location")}`];
+    : [`  unchanged  ${counted(unchanged, "file")}`];
 }
 
 function hintText(hints: readonly string[]): readonly string[] {

@@ -39,6 +39,8 @@ export interface CommandAgentOptions {
    */
   readonly leftBehind?: "end" | "wait";
   readonly limits?: Partial<Pick<Limits, "maxReplyBytes">>;
+  /** Told, with the reason, where nothing would end the agent if this process were killed. */
+  readonly onUnguarded?: (why: string) => void;
   /** Starts the command in an overlay. */
   readonly isolation?: Pick<Isolation, "wrap" | "outcome" | "end">;
 }
@@ -74,7 +76,7 @@ export function commandAgent(command: readonly string[], options: CommandAgentOp
     }),
     async run(turn, turnOptions = {}) {
       const limit = limitTurn(turnOptions.timeoutMs, turnOptions.signal);
-      const guardian = startGuardian(turn.runId);
+      const guardian = startGuardian(turn.runId, { onMissing: options.onUnguarded });
       const returnKeys = interactive ? leaveKeysToAgent() : undefined;
       try {
         return await runCommand(command, options, { turn, limit, guardian, maxReplyBytes });

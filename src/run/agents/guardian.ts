@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { systemCode } from "../../store/system-code.ts";
 import { RUNS_VARIABLE } from "./process-table.ts";
 
 /** Waits for the end of this process, and then kills an agent's processes. */
@@ -43,12 +44,24 @@ while [ $round -lt 300 ] && [ $quiet -lt 3 ]; do
 done
 `;
 
+export interface GuardianOptions {
+  /** Default "/bin/sh". */
+  readonly shell?: string;
+  /** Told once, with the reason, where nothing ends the agent when this process is killed. */
+  readonly onMissing?: ((why: string) => void) | undefined;
+}
+
 /** Starts a guardian for one run: a shell that waits, about 2 ms. On Windows there is none. */
-export function startGuardian(runId: string): Guardian {
-  if (process.platform === "win32")
+export function startGuardian(
+  runId: string,
+  { shell: file = "/bin/sh", onMissing }: GuardianOptions = {},
+): Guardian {
+  if (process.platform === "win32") {
+    onMissing?.("there is no guardian on Windows");
     return { watches: () => false, guard: () => {}, release: () => {} };
+  }
   const pattern = `^${RUNS_VARIABLE}=(.*:)?${runId.replaceAll(".", "[.]")}(:.*)?$`;
-  const shell = spawn("/bin/sh", ["-c", SCRIPT, "upheld-guardian", pattern], {
+  const shell = spawn(file, ["-c", SCRIPT, "upheld-guardian", pattern], {
     cwd: "/",
     // Bare: it must not carry the mark that it looks for, nor that of an enclosing run.
     env: { PATH: `${process.env["PATH"] ?? ""}:/usr/bin:/bin` },
@@ -56,17 +69,25 @@ export function startGuardian(runId: string): Guardian {
     detached: true,
   });
   let watches = shell.pid !== undefined;
-  const stop = (): void => {
+  let released = false;
+  let told = false;
+  const stop = (why: string): void => {
     watches = false;
+    if (!released && !told) onMissing?.(why);
+    told = true;
   };
-  shell.once("error", stop).once("exit", stop);
-  shell.stdin.on("error", stop);
+  shell.once("error", (error) => stop(`${file} could not be started (${systemCode(error)})`));
+  shell.once("exit", () => stop(`${file} ended before the agent did`));
+  shell.stdin.on("error", () => stop(`${file} ended before the agent did`));
   // It must not keep this process from ending.
   shell.unref();
   if ("unref" in shell.stdin && typeof shell.stdin.unref === "function") shell.stdin.unref();
   return {
     watches: () => watches,
     guard: (group) => void (watches && shell.stdin.write(`${group}\n`)),
-    release: () => void (watches && shell.stdin.end("release\n")),
+    release: () => {
+      released = true;
+      if (watches) shell.stdin.end("release\n");
+    },
   };
 }

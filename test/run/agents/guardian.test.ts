@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startGuardian } from "../../../src/run/agents/guardian.ts";
 import { carriesRun, liveProcesses } from "../../../src/run/agents/process-table.ts";
 
 const built = fileURLToPath(new URL("../../../dist/run/agents/command-agent.js", import.meta.url));
@@ -53,7 +54,7 @@ function commandLine(pid: number): string {
   }
 }
 
-async function until(holds: () => boolean, waitMs: number = 5_000): Promise<boolean> {
+async function until(holds: () => boolean, waitMs: number = 20_000): Promise<boolean> {
   for (const end = performance.now() + waitMs; performance.now() < end; await sleep(5)) {
     if (holds()) return true;
   }
@@ -107,7 +108,29 @@ describe.skipIf(process.platform !== "linux")("a tool that is killed", () => {
       tool.once("exit", resolve);
     });
     expect(code).toBe(0);
-    expect(await until(nobody, 1_000)).toBe(true);
+    expect(await until(nobody)).toBe(true);
     expect(readdirSync(folder).toSorted()).toEqual(["tool.mjs", "up"]);
+  });
+
+  test.each([
+    ["is not there", "/no/such/shell", "/no/such/shell could not be started (ENOENT)"],
+    ["ends at once", "/bin/true", "/bin/true ended before the agent did"],
+  ])("has to say so where its guardian's shell %s", async (_what, shell, why) => {
+    const told: string[] = [];
+    const guardian = startGuardian(runId, { shell, onMissing: (said) => void told.push(said) });
+    expect(await until(() => told.length > 0)).toBe(true);
+    guardian.guard(process.pid);
+    guardian.release();
+    expect({ told, watches: guardian.watches() }).toEqual({ told: [why], watches: false });
+  });
+
+  test("says nothing where its guardian watches, also once that was let go", async () => {
+    const told: string[] = [];
+    const guardian = startGuardian(runId, { onMissing: (said) => void told.push(said) });
+    expect(guardian.watches()).toBe(true);
+    expect(await until(() => guardians().length > 0)).toBe(true);
+    guardian.release();
+    expect(await until(() => guardians().length === 0)).toBe(true);
+    expect(told).toEqual([]);
   });
 });

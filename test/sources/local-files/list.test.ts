@@ -15,7 +15,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   L60: "seam.test.ts",
   F12: "loops of links are L06 to L08",
   F16: "odd names are L33 to L40",
-  F32: "two sources on one root: below",
+  F32: "two sources on one root: two-sources.test.ts; two writers of one bundle: test/store/bundle-file.test.ts",
 };
 
 const lines = Array.from({ length: 60 }, (_, at) => `L${String(at + 1).padStart(2, "0")}`);

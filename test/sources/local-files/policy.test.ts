@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import * as fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { matchContent } from "../../../src/core/match-content.ts";
 import { Matcher } from "../../../src/core/matcher.ts";
 import { DEFAULT_LIMITS } from "../../../src/core/limits.ts";
@@ -17,6 +17,9 @@ import { LocalFileSurfaceSource } from "../../../src/sources/local-files/source.
 import { walk } from "../../../src/sources/local-files/walk.ts";
 import { isLinux, treeWorld, type TreeWorld } from "../../worlds/tree.ts";
 
+// Times are believed only after the file system was flushed, which waits for all that others write.
+vi.setConfig({ testTimeout: 120_000 });
+
 /** A byte more than a small tree holds. */
 const LARGE = (32 << 20) + 1;
 
@@ -26,6 +29,9 @@ const everything = {
   surface: "file",
   match: "glob",
 } as const;
+
+/** Until what was just written counts as still: a large file is read twice within 100 ms of its last write, a younger one than a tick once more. */
+const aged = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 300));
 
 interface Seen {
   readonly method: string;
@@ -87,8 +93,7 @@ describe.runIf(isLinux)("what is read again, and where times are proof", () => {
     world.clear();
     world.write("data.bin", Buffer.alloc(bytes, "x"));
     world.write("changed.txt", "was");
-    // What is younger than a tick is read again in any case.
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await aged();
     const { method, digested, changes } = await seen(world, attribution, () =>
       writeFileSync(world.at("changed.txt"), "now"),
     );
@@ -109,7 +114,7 @@ describe.runIf(isLinux)("what is read again, and where times are proof", () => {
         "m[5001] = 2; print('stored', flush=True); sys.stdin.readline()",
       ].join("\n");
       const writer = await disk.start("python3", ["-c", program]);
-      await new Promise((resolve) => setTimeout(resolve, 60));
+      await aged();
       const { changes } = await seen(disk, "auto", async () => {
         writer.stdin?.write("\n");
         if (writer.stdout !== null) await once(writer.stdout, "data");

@@ -191,6 +191,46 @@ describe.runIf(isLinux)("what is really asked of the system", () => {
     }
   });
 
+  const refusal = (code: string) => (): never => {
+    throw Object.assign(new Error(code), { code });
+  };
+
+  test.each(["ESTALE", "ELOOP", "ENAMETOOLONG", "EPERM", "EIO"])(
+    "L54 a file that will not open is told with its reason: %s",
+    (code) => {
+      world.clear();
+      world.write("a.txt");
+      const open = (directory: string): ConfinedRoot => ({
+        ...openProcRoot(directory),
+        openFile: refusal(code),
+        openAgain: refusal(code),
+      });
+      const result = runnerOf(world, open).perform(observeTask(DEFAULT_LIMITS), new Meter(stop()));
+      expect(answerOf(result).entries.map(({ now }) => now?.unread)).toEqual([
+        { code: "read_failed", detail: code },
+      ]);
+    },
+  );
+
+  test.each([
+    ["ESTALE", "listing_failed"],
+    ["ENAMETOOLONG", "listing_failed"],
+    ["EPERM", "listing_failed"],
+    // It is a link by now, which the listing said it was not.
+    ["ELOOP", "changed_during_walk"],
+  ])("L54 a directory that will not open is told with its reason: %s", (code, gap) => {
+    world.clear();
+    world.write("d/a.txt");
+    const open = (directory: string): ConfinedRoot => ({
+      ...openProcRoot(directory),
+      openDirectory: refusal(code),
+    });
+    const result = runnerOf(world, open).perform(observeTask(DEFAULT_LIMITS), new Meter(stop()));
+    expect(answerOf(result).gaps).toContainEqual(
+      expect.objectContaining({ code: gap, location: "workspace:/d", detail: code }),
+    );
+  });
+
   test("L19 a root that was replaced meanwhile", () => {
     world.clear();
     world.write("a.txt");
