@@ -64,6 +64,10 @@ function answerOf(result: Result) {
   };
 }
 
+const refusal = (code: string) => (): never => {
+  throw Object.assign(new Error(code), { code });
+};
+
 describe.runIf(isLinux)("what is really asked of the system", () => {
   const world = treeWorld();
   afterAll(() => world[Symbol.asyncDispose]());
@@ -190,10 +194,6 @@ describe.runIf(isLinux)("what is really asked of the system", () => {
       expect(meter.touched.readBytes - readBytes).toBeLessThanOrEqual(100);
     }
   });
-
-  const refusal = (code: string) => (): never => {
-    throw Object.assign(new Error(code), { code });
-  };
 
   test.each(["ESTALE", "ELOOP", "ENAMETOOLONG", "EPERM", "EIO"])(
     "L54 a file that will not open is told with its reason: %s",
