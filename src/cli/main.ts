@@ -96,12 +96,27 @@ async function tell(
   const { exitCode, message } = failureOf(error, version);
   const code = isUpheldError(error) ? error.code : wordOf(error);
   const text = error instanceof Error && code !== "internal" ? error.message : "internal error";
-  // An error quotes what was typed and what was read.
-  const { maskOf } = await import("./secrets.ts");
-  const mask = await maskOf([message, text]);
+  const mask = await maskFor([message, text], version);
   terminal.err(mask(message));
   if (json) terminal.out(`${JSON.stringify({ error: { code, message: mask(text) } })}\n`);
   return exitCode;
+}
+
+/**
+ * An error quotes what was typed and what was read. Where the rules of secrets cannot be loaded (too few files may be open),
+ * nothing of it is told but that.
+ */
+async function maskFor(
+  texts: readonly string[],
+  version: string,
+): Promise<(text: string) => string> {
+  try {
+    const { maskOf } = await import("./secrets.ts");
+    return await maskOf(texts);
+  } catch (error) {
+    const { message } = failureOf(error, version);
+    return () => message;
+  }
 }
 
 function wordOf(error: unknown): string {

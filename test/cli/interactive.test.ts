@@ -22,6 +22,8 @@ async function onTerminal(
     env: { ...place.environment, TERM: "xterm", CI: "", ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });
+  // Typed to what has ended by then.
+  child.stdin.on("error", () => undefined);
   let sent = false;
   let seen = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

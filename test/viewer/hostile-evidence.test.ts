@@ -62,6 +62,8 @@ const record: RunRecord = recordOf({
 });
 
 // A browser on a machine that may be busy.
+const SOON = { timeout: 20_000 };
+
 describe("hostile evidence", { timeout: 240_000 }, () => {
   let browser: Browser | undefined;
   let page: Page | undefined;
@@ -98,9 +100,14 @@ describe("hostile evidence", { timeout: 240_000 }, () => {
   test("markup is text, in a file, a row and a message, and runs nothing", async (context) => {
     context.skip(!hasBrowser, NO_BROWSER);
     await shown().locator("#changes summary", { hasText: "page.html" }).click();
-    const told = await shown().locator("main").innerText();
-    expect(told).toContain("<img src=x onerror=");
-    expect(told.split("<script>globalThis.ran = 'script'</script>").length).toBeGreaterThan(3);
+    // What is behind a summary is written when it opens, a moment after the click.
+    await expect
+      .poll(async () => {
+        const told = await shown().locator("main").innerText();
+        return told.split("<script>globalThis.ran = 'script'</script>").length;
+      }, SOON)
+      .toBeGreaterThan(3);
+    expect(await shown().locator("main").innerText()).toContain("<img src=x onerror=");
     expect(await shown().locator("main :is(img, script, svg, style, base, iframe)").count()).toBe(
       0,
     );
